@@ -1,0 +1,60 @@
+# `make demo` and `make test` need Python 3.11+, make and a package index; nothing else.
+# Each target builds .venv from the hash-locked requirements by itself.
+PYTHON ?= python3
+CORES ?= all
+CONFIG ?= config/paper.yaml
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	--custom-compile-command "make lock" pyproject.toml requirements/build.in
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test paper lint bench lock clean
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
+
+demo: $(VENV)/pipeline ## Run the whole pipeline on embedded data (about two minutes)
+	$(SNAKEMAKE) --configfile config/quickstart.yaml
+
+test: $(VENV)/dev ## Run every test
+	$(BIN)/python -m pytest
+
+paper: $(VENV)/pipeline ## Regenerate the paper (CONFIG=… for another study, CORES=… for fewer cores)
+	$(SNAKEMAKE) --configfile $(CONFIG)
+
+lint: $(VENV)/dev ## Check style, types, layers and workflow
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+bench: $(VENV)/dev ## Measure the engines against the plain protocol
+	$(BIN)/python -m benchmarks
+
+lock: ## Renew the locked requirements (needs uv)
+	$(LOCK) --extra pipeline -o requirements/pipeline.txt
+	$(LOCK) --extra dev -c requirements/pipeline.txt -o requirements/dev.txt
+
+clean: ## Remove .venv, caches and results that are not in git
+	rm -rf $(VENV) .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	git clean -qfdX results
+
+# A stamp file per set of requirements: an unchanged lock installs nothing.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dams needs Python 3.11 or newer; PYTHON=… names one")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/pipeline: requirements/pipeline.txt pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes -r $<
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev: requirements/dev.txt $(VENV)/pipeline | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes -r $<
+	@touch $@

@@ -1,0 +1,1 @@
+"""Domain adaptation under missingness shift."""
