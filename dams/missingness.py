@@ -1,0 +1,104 @@
+"""Underreporting completely at random: masks that turn values into zeros, and samplers of the rates.
+
+A corrupted covariate is X̃ = X ⊙ ξ with ξ_j ~ Bernoulli(1 − m_j) independent of everything; ξ is not observed.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+Rates = np.ndarray
+
+
+def check_rates(rates: Any, n_features: int, *, name: str = "rates") -> Rates:
+    """Return `rates` as a vector of length `n_features` with values in [0, 1), or say what is wrong with them."""
+    values = np.asarray(rates, dtype=float)
+    if values.ndim == 0:
+        values = np.full(n_features, float(values))
+    if values.shape != (n_features,):
+        raise ValueError(
+            f"{name} must be one number or a vector with one rate per column ({n_features}), "
+            f"got an array of shape {values.shape}."
+        )
+    bad = ~((values >= 0) & (values < 1))
+    if bad.any():
+        j = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"{name} must lie in [0, 1): a column that is always lost (rate 1) carries nothing and should be dropped; "
+            f"got {values[j]:g} for column {j}."
+        )
+    return values
+
+
+def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
+    """Corrupt X: every nonzero entry of column j becomes zero with probability `rates[j]`.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix of shape (n, d)
+        Clean covariates. Never changed in place.
+    rates : float or array of shape (d,)
+        Missingness rates m, each in [0, 1).
+    random_state : int, Generator or None
+        Same seed, same mask. For sparse input only the stored values need a draw, so its mask differs from that of
+        the same data held densely.
+
+    Returns
+    -------
+    X̃ of the same type, shape and labels as X.
+    """
+    rng = np.random.default_rng(random_state)
+    if sparse.issparse(X):
+        coo = X.tocoo()
+        m = check_rates(rates, coo.shape[1])
+        keep = rng.random(coo.nnz) >= m[coo.col]
+        kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
+        return kept.asformat(X.format)
+    values = np.asarray(X)
+    if values.ndim != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {values.shape}.")
+    m = check_rates(rates, values.shape[1])
+    # Single precision halves the cost of the draws and moves a rate by less than 1e-7.
+    corrupted = np.where(rng.random(values.shape, dtype=np.float32) >= m, values, values.dtype.type(0))
+    if isinstance(X, pd.DataFrame):
+        return pd.DataFrame(corrupted, index=X.index, columns=X.columns)
+    return corrupted
+
+
+@dataclass(frozen=True)
+class Nested:
+    """The target loses at least as much as the source: m^s ~ U(0, a), m^t = m^s + (1 − m^s) · U(0, b)."""
+
+    source_high: float = 0.5
+    extra_high: float = 0.5
+
+    def sample(self, n_features: int, rng: np.random.Generator) -> tuple[Rates, Rates]:
+        """Draw (m^s, m^t)."""
+        source = rng.uniform(0, self.source_high, n_features)
+        return source, source + (1 - source) * rng.uniform(0, self.extra_high, n_features)
+
+
+@dataclass(frozen=True)
+class Free:
+    """Rates of either order, the paper's "m^s ? m^t": both U(0, high), independently."""
+
+    high: float = 0.9
+
+    def sample(self, n_features: int, rng: np.random.Generator) -> tuple[Rates, Rates]:
+        """Draw (m^s, m^t)."""
+        return rng.uniform(0, self.high, n_features), rng.uniform(0, self.high, n_features)
+
+
+@dataclass(frozen=True)
+class Opposing:
+    """The synthetic design: m^s alternates 1 − ε, ε over the columns and m^t is the reverse. Nothing is random."""
+
+    epsilon: float = 0.1
+
+    def sample(self, n_features: int, rng: np.random.Generator) -> tuple[Rates, Rates]:
+        """Return (m^s, m^t); `rng` is unused and there so that all samplers are called alike."""
+        even = np.arange(n_features) % 2 == 0
+        return np.where(even, 1 - self.epsilon, self.epsilon), np.where(even, self.epsilon, 1 - self.epsilon)

@@ -1,0 +1,116 @@
+"""How first and second moments move between missingness rates (the paper's moments table).
+
+Losing values at rate m multiplies a mean by 1 − m, an off-diagonal second moment by (1 − m_i)(1 − m_j) and a diagonal
+one by 1 − m_i. The way back is the same map with rate −m/(1 − m), and the way from source to target is the same map
+with the relative missingness r, of either sign. So each moment has one function, `move_*`, and three rates:
+
+=================  =====================  =================================
+from → to          rate                   because
+=================  =====================  =================================
+clean → corrupted  m                      definition
+corrupted → clean  `inverse_rates(m)`     1 − (−m/(1−m)) = 1/(1−m)
+source → target    r = 1 − q^t/q^s        1 − r = (1 − m^t)/(1 − m^s)
+=================  =====================  =================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+Array = np.ndarray
+
+
+def inverse_rates(m: Array) -> Array:
+    """Return the rate whose map undoes that of `m`."""
+    m = np.asarray(m, dtype=float)
+    return -m / (1 - m)
+
+
+def relative_rates(m_source: Array, m_target: Array) -> Array:
+    """Relative missingness r^{s→t} = (m^t − m^s)/(1 − m^s), for rates that are known."""
+    m_source, m_target = np.asarray(m_source, dtype=float), np.asarray(m_target, dtype=float)
+    return (m_target - m_source) / (1 - m_source)
+
+
+def move_mean(mean: Array, r: Array) -> Array:
+    """E[X̃] = (1 − r) ⊙ E[X]. Cross-moments with the label, E[XᵀY] and Cov(X, Y), of shape (d,) or (d, k), move alike."""
+    mean = np.asarray(mean, dtype=float)
+    keep = 1 - np.asarray(r, dtype=float)
+    return keep * mean if mean.ndim == 1 else keep[:, None] * mean
+
+
+def move_gram(gram: Array, r: Array) -> Array:
+    """E[X̃ᵀX̃] = (1 − r)(1 − r)ᵀ ⊙ E[XᵀX] + diag(r(1 − r)) diag(E[XᵀX])."""
+    r = np.asarray(r, dtype=float)
+    keep = 1 - r
+    return np.outer(keep, keep) * gram + np.diag(r * keep * np.diagonal(gram))
+
+
+def move_covariance(covariance: Array, mean: Array, r: Array) -> Array:
+    """Cov(X̃) = (1 − r)(1 − r)ᵀ ⊙ Cov(X) + diag(r(1 − r)) diag(Var(X) + E[X]²)."""
+    r = np.asarray(r, dtype=float)
+    keep = 1 - r
+    second = np.diagonal(covariance) + np.square(mean)
+    return np.outer(keep, keep) * covariance + np.diag(r * keep * second)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """First and second moments of covariates and, where there are labels, of covariates with labels.
+
+    All that a linear model needs to know of its data; `of` makes them in one pass over the rows.
+    """
+
+    n: int
+    mean: Array  # E[X], (d,)
+    covariance: Array  # Cov(X), (d, d)
+    label_mean: Array | None = None  # E[Y], (k,)
+    label_covariance: Array | None = None  # Cov(X, Y), (d, k)
+    label_variance: Array | None = None  # Var(Y), (k,)
+
+    @classmethod
+    def of(cls, X: Any, Y: Array | None = None) -> Moments:
+        """Moments of the rows of X (dense or sparse) and, if given, of the label columns Y of shape (n, k)."""
+        n = X.shape[0]
+        if sparse.issparse(X):
+            mean = np.asarray(X.mean(axis=0)).ravel()
+            covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
+        else:
+            # Centring first keeps the digits that a column far from zero would lose.
+            mean = X.mean(axis=0)
+            X = X - mean
+            covariance = X.T @ X / n
+        if Y is None:
+            return cls(n, mean, covariance)
+        label_mean = Y.mean(axis=0)
+        centred = Y - label_mean
+        return cls(
+            n, mean, covariance, label_mean, np.asarray(X.T @ centred) / n, np.einsum("ik,ik->k", centred, centred) / n
+        )
+
+    @property
+    def gram(self) -> Array:
+        """E[XᵀX]."""
+        return self.covariance + np.outer(self.mean, self.mean)
+
+    @property
+    def cross(self) -> Array:
+        """E[XᵀY], (d, k)."""
+        if self.label_covariance is None or self.label_mean is None:
+            raise ValueError("These moments were made without labels.")
+        return self.label_covariance + np.outer(self.mean, self.label_mean)
+
+    def moved(self, r: Array) -> Moments:
+        """Return the moments after the map with rate `r`; those of the labels alone stay as they are."""
+        return Moments(
+            self.n,
+            move_mean(self.mean, r),
+            move_covariance(self.covariance, self.mean, r),
+            self.label_mean,
+            None if self.label_covariance is None else move_mean(self.label_covariance, r),
+            self.label_variance,
+        )
