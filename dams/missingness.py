@@ -50,19 +50,21 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     -------
     X̃ of the same type, shape and labels as X.
     """
-    rng = np.random.default_rng(random_state)
+    if not sparse.issparse(X) and np.ndim(X) != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {np.shape(X)}.")
+    return delete_at_random(X, check_rates(rates, X.shape[1]), np.random.default_rng(random_state))
+
+
+def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator) -> Any:
+    """Zero entries of column j with probability `rates[j]`, in [0, 1], each on its own."""
     if sparse.issparse(X):
         coo = X.tocoo()
-        m = check_rates(rates, coo.shape[1])
-        keep = rng.random(coo.nnz) >= m[coo.col]
+        keep = rng.random(coo.nnz) >= rates[coo.col]
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
         return kept.asformat(X.format)
     values = np.asarray(X)
-    if values.ndim != 2:
-        raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {values.shape}.")
-    m = check_rates(rates, values.shape[1])
     # Single precision halves the cost of the draws and moves a rate by less than 1e-7.
-    corrupted = np.where(rng.random(values.shape, dtype=np.float32) >= m, values, values.dtype.type(0))
+    corrupted = np.where(rng.random(values.shape, dtype=np.float32) >= rates, values, values.dtype.type(0))
     if isinstance(X, pd.DataFrame):
         return pd.DataFrame(corrupted, index=X.index, columns=X.columns)
     return corrupted

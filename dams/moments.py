@@ -104,6 +104,16 @@ class Moments:
             raise ValueError("These moments were made without labels.")
         return self.label_covariance + np.outer(self.mean, self.label_mean)
 
+    def pooled(self, other: Moments) -> Moments:
+        """Moments of the covariates of both samples together, weighted by sample size."""
+        a, b = self.n / (self.n + other.n), other.n / (self.n + other.n)
+        gap = self.mean - other.mean
+        return Moments(
+            self.n + other.n,
+            a * self.mean + b * other.mean,
+            a * self.covariance + b * other.covariance + a * b * np.outer(gap, gap),
+        )
+
     def moved(self, r: Array) -> Moments:
         """Return the moments after the map with rate `r`; those of the labels alone stay as they are."""
         return Moments(

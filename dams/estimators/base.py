@@ -1,0 +1,35 @@
+"""What the adjusted estimators share: how source and target are compared."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dams.relative import RelativeMissingness, count_nonzero, from_counts
+from dams.validation import check_covariates, match_columns
+
+
+def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tuple[Any, RelativeMissingness]:
+    """Check the target covariates against the validated source X and estimate the relative missingness.
+
+    Returns
+    -------
+    The target covariates as float array or CSR matrix in the source's column order, and the estimate.
+    """
+    names = list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
+    target = check_covariates(match_columns(X_target, names, X.shape[1]), name="X_target")
+    counts = count_nonzero(X), count_nonzero(target)
+    return target, from_counts(*counts, X.shape[0], target.shape[0], feature_names=names)
+
+
+def warn_if_constant(labels: np.ndarray) -> None:
+    """Warn of label columns that never vary: fitting works, but there is nothing to learn."""
+    constant = np.flatnonzero((labels == labels[:1]).all(axis=0))
+    if constant.size:
+        warnings.warn(
+            f"The label is constant ({labels[0, constant[0]]:g}): the predictor will be that constant, whatever the "
+            "covariates. Check that y holds the labels you meant.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,137 @@
+"""The closed-form adjustment (algorithm 2): the optimal linear target predictor from moments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dams.estimators.base import compare_with_target, warn_if_constant
+from dams.models.linear import least_squares
+from dams.moments import Moments
+from dams.relative import RelativeMissingness
+from dams.validation import refuse_nan
+
+Gram = Literal["pooled", "target", "source"]
+
+
+def adjust_moments(source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled") -> Moments:
+    """Estimate the moments of labelled target data, algorithm 2 up to its last step.
+
+    E[X̃^tᵀY] = (1 − r) ⊙ E[X̃^sᵀY] can only come from the source. E[X̃^tᵀX̃^t] comes from the target, from the source by
+    the moments table, or from both weighted by sample size. (The paper prints r in place of 1 − r; its derivation two
+    lines above gives 1 − r.)
+    """
+    moved = source.moved(r)
+    if gram == "source":
+        return moved
+    covariates = target if gram == "target" else moved.pooled(target)
+    assert moved.label_mean is not None
+    # The intercept is a column of ones with r = 0, so the cross-moment is centred by the means that M itself holds.
+    return replace(
+        moved,
+        mean=covariates.mean,
+        covariance=covariates.covariance,
+        label_covariance=moved.cross - np.outer(covariates.mean, moved.label_mean),
+    )
+
+
+class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Linear regression adapted to the target's missingness rates in closed form.
+
+    Minimises the squared error on target data, β^t = M⁻¹((1 − r̂) ⊙ Ê[X̃^sᵀY]), where M estimates E[X̃^tᵀX̃^t] and
+    r̂ = 1 − q̂^t/q̂^s. Valid for relative missingness of either sign, provided values are lost completely at random.
+
+    Parameters
+    ----------
+    gram : {"pooled", "target", "source"}
+        Which data estimate M: both weighted by sample size, the target's covariates, or the source's carried over.
+    fit_intercept : bool
+        Whether to fit an intercept, a column of ones that is never lost.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (k, d) for k label columns
+    intercept_ : float or array of shape (k,)
+    relative_missingness_ : RelativeMissingness or None
+        The estimate used; None if fitted without target data.
+    rank_ : int
+        Rank of M; below d, the solution is one of several.
+    condition_ : float
+        Condition number of M in correlation form. Large values warn of an unstable adjustment.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dams import ClosedFormRegressor, apply_missingness
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2)) + 1
+    >>> y = X @ [1.0, 2.0]
+    >>> source = apply_missingness(X[:10_000], [0.0, 0.5], random_state=1)
+    >>> target = apply_missingness(X[10_000:], [0.5, 0.0], random_state=2)
+    >>> model = ClosedFormRegressor().fit(source, y[:10_000], X_target=target)
+    >>> model.score(target, y[10_000:]) > 0.9
+    True
+
+    References
+    ----------
+    Zhou, Balakrishnan and Lipton, Domain Adaptation under Missingness Shift, AISTATS 2023, algorithm 2.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "gram": [StrOptions({"pooled", "target", "source"})],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(self, *, gram: Gram = "pooled", fit_intercept: bool = True):
+        self.gram = gram
+        self.fit_intercept = fit_intercept
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, X_target: Any = None) -> ClosedFormRegressor:
+        """Fit on labelled source rows and unlabelled target rows.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_s, d)
+            Source covariates; zero means zero or missing.
+        y : array of shape (n_s,) or (n_s, k)
+            Source labels.
+        X_target : like X, of shape (n_t, d), or None
+            Target covariates, matched to X by column name if both are DataFrames. None means no shift: ordinary
+            least squares.
+        """
+        refuse_nan(X, name="X")
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
+        )
+        labels = np.asarray(y, dtype=float).reshape(len(y), -1)
+        moments = Moments.of(X, labels)
+        self.relative_missingness_: RelativeMissingness | None = None
+        warn_if_constant(labels)
+        if X_target is not None:
+            target, self.relative_missingness_ = compare_with_target(self, X, X_target)
+            moments = adjust_moments(moments, Moments.of(target), self.relative_missingness_.r, gram=self.gram)
+        fit = least_squares(moments, fit_intercept=self.fit_intercept)
+        self.coef_ = fit.coef[:, 0] if y.ndim == 1 else fit.coef.T
+        self.intercept_ = float(fit.intercept[0]) if y.ndim == 1 else fit.intercept
+        self.rank_, self.condition_ = fit.rank, fit.condition
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict labels of rows observed in the target domain."""
+        check_is_fitted(self)
+        refuse_nan(X, name="X")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_.T + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

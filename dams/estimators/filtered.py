@@ -1,0 +1,195 @@
+"""The non-parametric adjustment (algorithm 1): delete source values at the relative missingness, then fit anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dams.estimators.base import compare_with_target, warn_if_constant
+from dams.missingness import delete_at_random
+from dams.relative import RelativeMissingness
+from dams.validation import refuse_nan
+
+
+class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Delete source values until the source loses as much as the target.
+
+    Every value of column j is zeroed with probability max(r̂_j, 0). Where the target loses at least as much as the
+    source in every column, the result has the target's law; a column that the target records better (r_j < 0) is left
+    as it is, and the adjustment is improper.
+
+    It is meant for training rows alone, so not as a step of a pipeline that also predicts: `FilteredRegressor` filters
+    while fitting only.
+
+    Parameters
+    ----------
+    random_state : int, Generator or None
+        With an integer every `transform` draws the same mask.
+
+    Attributes
+    ----------
+    relative_missingness_ : RelativeMissingness or None
+        The estimate; None if fitted without target data.
+    rates_ : array of shape (d,)
+        max(r̂, 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dams import MissingnessFilter, apply_missingness
+    >>> X = np.ones((10_000, 1))
+    >>> target = apply_missingness(X, 0.7, random_state=0)
+    >>> filtered = MissingnessFilter(random_state=1).fit(X, X_target=target).transform(X)
+    >>> round(float(filtered.mean()), 1)
+    0.3
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {"random_state": ["random_state", np.random.Generator]}  # noqa: RUF012
+
+    def __init__(self, random_state: Any = None):
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, X_target: Any = None) -> MissingnessFilter:
+        """Estimate the rates from source rows X and target rows X_target (None: no shift); y is ignored."""
+        refuse_nan(X, name="X")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        self.relative_missingness_: RelativeMissingness | None = None
+        self.rates_ = np.zeros(X.shape[1])
+        if X_target is not None:
+            _, self.relative_missingness_ = compare_with_target(self, X, X_target)
+            self.rates_ = self.relative_missingness_.filter_rates
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return a filtered copy of X."""
+        check_is_fitted(self)
+        refuse_nan(X, name="X")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return delete_at_random(X, self.rates_, np.random.default_rng(self.random_state))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _base_has(method: str) -> Any:
+    """Offer `method` only where the base estimator has it."""
+
+    def check(self: FilteredRegressor) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return available_if(check)
+
+
+class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
+    """Fit any estimator on source data filtered to the target's missingness rates (algorithm 1).
+
+    Proper (training rows distributed as labelled target rows) where the target loses at least as much as the source in
+    every column: `relative_missingness_.is_proper`.
+
+    Parameters
+    ----------
+    estimator : scikit-learn regressor or classifier
+        Fitted on the filtered source rows; DataFrames reach it as DataFrames.
+    random_state : int, Generator or None
+        Seed of the filter's mask. The base estimator keeps its own.
+
+    Attributes
+    ----------
+    estimator_ : the fitted base estimator
+    filter_ : MissingnessFilter
+    relative_missingness_ : RelativeMissingness or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from dams import FilteredRegressor, apply_missingness
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(1, 4, size=(4_000, 2)).astype(float)
+    >>> y = X @ [1.0, 2.0]
+    >>> target = apply_missingness(X[2_000:], [0.5, 0.1], random_state=1)
+    >>> model = FilteredRegressor(DecisionTreeRegressor(), random_state=0)
+    >>> model.fit(X[:2_000], y[:2_000], X_target=target).score(target, y[2_000:]) > 0.7
+    True
+
+    References
+    ----------
+    Zhou, Balakrishnan and Lipton, Domain Adaptation under Missingness Shift, AISTATS 2023, algorithm 1.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict"])],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(self, estimator: Any, *, random_state: Any = None):
+        self.estimator = estimator
+        self.random_state = random_state
+
+    # The base estimator is cloned and validates itself.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, X_target: Any = None) -> FilteredRegressor:
+        """Fit on labelled source rows and unlabelled target rows; see `ClosedFormRegressor.fit`."""
+        refuse_nan(X, name="X")
+        checked, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
+        )
+        if get_tags(self.estimator).estimator_type == "regressor":
+            warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
+        self.filter_ = MissingnessFilter(self.random_state).fit(X, X_target=X_target)
+        self.relative_missingness_ = self.filter_.relative_missingness_
+        rng = np.random.default_rng(self.random_state)
+        # A DataFrame stays one, so that the base estimator may select columns by name.
+        filtered = delete_at_random(X if hasattr(X, "columns") else checked, self.filter_.rates_, rng)
+        self.estimator_ = clone(self.estimator).fit(filtered, labels)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict labels of rows observed in the target domain."""
+        return self._base(X).predict(X)
+
+    @_base_has("predict_proba")
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, where the base estimator gives them."""
+        return self._base(X).predict_proba(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score of the base estimator: R² of a regressor, accuracy of a classifier."""
+        return self._base(X).score(X, y, sample_weight=sample_weight)
+
+    def _base(self, X: Any) -> Any:
+        check_is_fitted(self)
+        refuse_nan(X, name="X")
+        validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return self.estimator_
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Classes of a classifier."""
+        return self.estimator_.classes_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = get_tags(self.estimator)
+        tags.estimator_type = base.estimator_type
+        tags.regressor_tags, tags.classifier_tags = base.regressor_tags, base.classifier_tags
+        tags.target_tags = base.target_tags
+        tags.input_tags.sparse = base.input_tags.sparse
+        return tags
