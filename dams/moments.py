@@ -37,7 +37,7 @@ def relative_rates(m_source: Array, m_target: Array) -> Array:
 
 
 def move_mean(mean: Array, r: Array) -> Array:
-    """E[X̃] = (1 − r) ⊙ E[X]. Cross-moments with the label, E[XᵀY] and Cov(X, Y), of shape (d,) or (d, k), move alike."""
+    """E[X̃] = (1 − r) ⊙ E[X]. Cross-moments with the label, E[XᵀY] and Cov(X, Y), move alike: shape (d,) or (d, k)."""
     mean = np.asarray(mean, dtype=float)
     keep = 1 - np.asarray(r, dtype=float)
     return keep * mean if mean.ndim == 1 else keep[:, None] * mean

@@ -171,8 +171,8 @@ def from_counts(
     if not count_target.all():
         never = describe_columns(np.flatnonzero(count_target == 0), feature_names)
         warnings.warn(
-            f"{never[0].upper() + never[1:]} of the target hold only zeros: relative missingness 1. Adjusted predictors "
-            "will not use them.",
+            f"{never[0].upper() + never[1:]} of the target hold only zeros: relative missingness 1, "
+            "and adjusted predictors will not use them.",
             UserWarning,
             stacklevel=3,
         )
