@@ -1,8 +1,8 @@
 """Sparse arrays as FIDDLE stores them: COO coordinates in an npz archive, read as a stream, written reproducibly.
 
 The archive (that of `sparse.save_npz`) holds `data` (nnz,), `coords` (ndim, nnz), `shape` and `fill_value`. Read whole
-it costs 32 bytes a nonzero for three dimensions: many gigabytes. In C order each row of `coords` is one run of bytes, so
-one stream per row, read in step, needs no more than a chunk.
+it costs 32 bytes a nonzero for three dimensions: many gigabytes. In C order each row of `coords` is one run of bytes,
+so one stream per row, read in step, needs no more than a chunk.
 """
 
 from __future__ import annotations

@@ -93,6 +93,7 @@ class Catalogue:
     vital_start: Array  # first delta_time column of each vital
     planted_start: int
     quintiles: Array  # (vitals, statistics, 4), of the latent values
+    severity_effect: float  # log odds of death by unit of severity
     effects: dict[int, float]  # log odds of death by column of X, given severity
 
 
@@ -126,6 +127,9 @@ def catalogue(size: Size) -> Catalogue:
         for s, statistic in enumerate(STATISTICS):
             names += [f"{vital.name}_{statistic}_{label}" for label in bin_labels(vital, quintiles[k], s)]
         variable += [-1, -1] + [len(episodic) + k] * (VITAL_WIDTH - 2)
+    effects = _vital_effects(vitals, vital_start) | _episodic_effects(rng, episodic, episodic_start, 5 if test else 14)
+    # The few features of the small cohort have to tell as much as the many of the large one.
+    boost = 2.0 if test else 1.0
     return Catalogue(
         vitals=vitals,
         episodic=episodic,
@@ -138,7 +142,8 @@ def catalogue(size: Size) -> Catalogue:
         vital_start=np.array(vital_start),
         planted_start=planted_start,
         quintiles=quintiles,
-        effects=_effects(rng, episodic, episodic_start, count=6 if test else 16),
+        severity_effect=boost,
+        effects={column: boost * effect for column, effect in effects.items()},
     )
 
 
@@ -202,13 +207,27 @@ def _numeric(rng: np.random.Generator, prefix: str, *, centre: float, presence: 
     )
 
 
-def _effects(
-    rng: np.random.Generator, episodic: tuple[Episodic, ...], start: list[int], *, count: int
+def _vital_effects(vitals: tuple[Vital, ...], start: list[int]) -> dict[int, float]:
+    """Let the bin on the side of the sick bear on death: lowest minimum or highest maximum.
+
+    The same bins of the other statistics nearly repeat it. Which of them a hospital records then decides which one a
+    linear model leans on: this is what makes a shift in missingness harmful.
+    """
+    effects = {}
+    for vital, first in zip(vitals, start, strict=True):
+        low = vital.loading < 0
+        bins = first + 2 + 5 * STATISTICS.index("min" if low else "max")
+        effects[bins + (0 if low else 4)] = 2.0
+    return effects
+
+
+def _episodic_effects(
+    rng: np.random.Generator, episodic: tuple[Episodic, ...], start: list[int], count: int
 ) -> dict[int, float]:
-    """Choose the features that bear on death: a level each of the variables recorded most often."""
+    """Let a level each of the variables recorded most often bear on death."""
     common = sorted(range(len(episodic)), key=lambda k: -episodic[k].presence)[:count]
     return {
-        start[k] + int(rng.integers(len(episodic[k].levels))): float(rng.choice([-1, 1]) * rng.uniform(0.6, 1.4))
+        start[k] + int(rng.integers(len(episodic[k].levels))): float(rng.choice([-1, 1]) * rng.uniform(0.8, 1.6))
         for k in common
     }
 

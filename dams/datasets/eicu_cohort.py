@@ -14,9 +14,6 @@ from dams.datasets.eicu_vitals import HOURS, carry_forward, draw_measured, hourl
 
 Array = np.ndarray
 
-# Severity's own log odds of death.
-SEVERITY_EFFECT = 1.0
-
 # Stays made at once; their hours times columns are held as bytes.
 _CHUNK = 400
 
@@ -213,7 +210,7 @@ def _score(cat: Catalogue, scenario: Scenario, hospital: Array, severity: Array,
     """Log odds of death up to the hospital's intercept, from clean features."""
     by_severity, by_feature = scenario.effect_scale(hospital)
     columns = list(cat.effects)
-    return by_severity * SEVERITY_EFFECT * severity + by_feature * (
+    return by_severity * cat.severity_effect * severity + by_feature * (
         timed[:, columns] @ [cat.effects[j] for j in columns]
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dams.datasets.coo_npz import write_coo
-from dams.datasets.eicu_cohort import SEVERITY_EFFECT, Cohort
+from dams.datasets.eicu_cohort import Cohort
 from dams.datasets.eicu_vitals import HOURS
 from dams.moments import relative_rates
 
@@ -160,7 +160,7 @@ def describe_truth(cohort: Cohort) -> dict[str, Any]:
                 "deaths": deaths,
                 "intercept": -float(cohort.cutoffs[k]),
                 "mean_severity": float(cohort.severity[cohort.hospital == k].mean()),
-                "severity_effect": float(by_severity[k]) * SEVERITY_EFFECT,
+                "severity_effect": float(by_severity[k]) * cat.severity_effect,
                 "feature_effects": {cat.timed_names[j]: float(by_feature[k]) * w for j, w in cat.effects.items()},
             }
             for k, (identifier, (stays, deaths)) in enumerate(cohort.hospitals.items())
