@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from dams.models import Sample
 from dams.moments import Moments
 
 Array = np.ndarray
@@ -68,3 +69,8 @@ def solve_symmetric(A: Array, B: Array) -> tuple[Array, int, float]:
     basis = vectors[:, kept]
     solution = basis @ ((basis.T @ (B / scale[:, None])) / values[kept, None]) / scale[:, None]
     return solution, int(kept.sum()), float(size[kept].max() / size[kept].min())
+
+
+def errors(train: Sample, test: Sample, rng: np.random.Generator) -> Array:
+    """Test MSE of least squares, one value a label; nothing is random."""
+    return least_squares(train.moments).mse(test.moments)

@@ -1,0 +1,1 @@
+"""Covariates to experiment with: synthetic scenarios, data that ship inside scikit-learn, public and clinical data."""

@@ -1,0 +1,41 @@
+"""Every table and figure that a study may ask for. To add one: a module in dams/report with a function, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dams.registry import load
+
+
+@dataclass(frozen=True)
+class Output:
+    """A table or figure made from the records of all studies that ask for it.
+
+    With `each_dataset` there is one for every data set, named <output>_<dataset>, from that data set's records.
+    """
+
+    kind: Literal["table", "figure"]
+    path: str
+    caption: str
+    each_dataset: bool = False
+
+    @property
+    def make(self) -> Callable[..., Any]:
+        """The function that turns records into a Table or a Figure."""
+        return load(self.path)
+
+
+OUTPUTS: dict[str, Output] = {
+    "table1": Output(
+        "table",
+        "dams.report.table1:table1",
+        "Target MSE/Var(Y) of every predictor; the best of each block in bold, the oracle in grey.",
+    ),
+    "error_against_epsilon": Output(
+        "figure",
+        "dams.report.error_against_epsilon:error_against_epsilon",
+        "Target MSE/Var(Y) of linear predictors as source and target rates oppose each other.",
+    ),
+}
