@@ -65,13 +65,14 @@ class Example(ABC):
         gram, cross = move_gram(self.gram, self.m_target), move_mean(self.cross, self.m_target)
         return float(self.label_variance - 2 * beta @ cross + beta @ gram @ beta)
 
-    def simulated_target_risk(self, n: int, random_state: Any = None) -> float:
-        """Target risk of least squares on n source rows, measured on n target rows."""
-        rng = np.random.default_rng(random_state)
-        X_source, y_source = self.sample_domain(n, self.m_source, rng)
-        X_target, y_target = self.sample_domain(n, self.m_target, rng)
-        beta = lstsq(X_source, y_source)[0]
-        return float(np.mean(np.square(y_target - X_target @ beta)))
+    def simulated_fit(self, n: int, m: Array, random_state: Any = None) -> Array:
+        """Coefficients of least squares on n rows drawn at rates m."""
+        return lstsq(*self.sample_domain(n, m, random_state))[0]
+
+    def simulated_target_risk(self, beta: Array, n: int, random_state: Any = None) -> float:
+        """Mean squared error of β on n target rows."""
+        X, y = self.sample_domain(n, self.m_target, random_state)
+        return float(np.mean(np.square(y - X @ beta)))
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,16 @@ def test_samplers_draw_the_stated_process(example):
 
 @pytest.mark.parametrize("example", [Redundant(0.1), Redundant(0.7), Confounded(1.0, 2.0, -1.0)])
 def test_simulated_risk_is_on_the_curve(example):
-    assert_allclose(example.simulated_target_risk(200_000, random_state=0), example.risk_of_source, rtol=0.03)
+    beta = example.simulated_fit(200_000, example.m_source, random_state=0)
+    assert_allclose(beta, example.beta_source, atol=0.02)
+    assert_allclose(example.simulated_target_risk(beta, 200_000, random_state=1), example.risk_of_source, rtol=0.03)
 
 
-def test_same_seed_same_risk():
-    assert Redundant(0.1).simulated_target_risk(50, 3) == Redundant(0.1).simulated_target_risk(50, 3)
-    assert Redundant(0.1).simulated_target_risk(50, 3) != Redundant(0.1).simulated_target_risk(50, 4)
+def test_same_seed_same_sample():
+    example = Redundant(0.1)
+    once, again, other = (example.sample_domain(50, example.m_source, seed)[0] for seed in (3, 3, 4))
+    assert (once == again).all()
+    assert (once != other).any()
 
 
 def test_source_predictor_becomes_useless_as_epsilon_vanishes():

@@ -105,15 +105,16 @@ def _example_2(rng: np.random.Generator) -> float:
 @SECTION.add(
     "Examples 1 and 2: the formulas describe the stated processes",
     "Section 4, Examples 1 and 2",
-    "target risk of least squares on 200,000 simulated source rows, relative to r^t(β^s)",
+    "risk of least squares on 100,000 simulated source rows, on as many target rows; relative to r^t(β^s)",
     tolerance=0.05,
 )
 def _simulated_examples(rng: np.random.Generator) -> float:
     examples: list[Example] = [Redundant(0.1), Redundant(0.4, 2.0, 0.5), Confounded(1.0, 2.0, -1.0)]
-    return largest(
-        example.simulated_target_risk(200_000, rng) / example.target_risk(example.best_predictor(example.m_source)) - 1
-        for example in examples
-    )
+    deviations = []
+    for example in examples:
+        simulated = example.simulated_target_risk(example.simulated_fit(100_000, example.m_source, rng), 100_000, rng)
+        deviations.append(simulated / example.target_risk(example.best_predictor(example.m_source)) - 1)
+    return largest(deviations)
 
 
 @SECTION.add(
