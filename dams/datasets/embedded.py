@@ -18,11 +18,11 @@ def load_digits() -> pd.DataFrame:
 
 
 def load_diabetes() -> pd.DataFrame:
-    """Diabetes patients: 442 rows, age, body mass index, blood pressure and six blood measurements z-scored, sex 0/1."""
+    """Diabetes patients: 442 rows, age, body mass index, blood pressure and six blood values z-scored, sex 0/1."""
     bunch = datasets.load_diabetes(scaled=False)
     table = pd.DataFrame(bunch.data, columns=bunch.feature_names)
     table["sex"] -= table["sex"].min()
-    return encode(table, numeric=[name for name in table if name != "sex"], binary=["sex"])
+    return encode(table, numeric=[name for name in bunch.feature_names if name != "sex"], binary=["sex"])
 
 
 def _drop_rare(covariates: pd.DataFrame) -> pd.DataFrame:

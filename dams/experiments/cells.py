@@ -53,13 +53,12 @@ def build_cell(key: CellKey, labels: tuple[Label, ...], table: pd.DataFrame | No
     observed = corrupted[0].any(axis=0)
     if not observed.all():
         corrupted = [part[:, observed] for part in corrupted]
-    samples = [
-        Sample(part, Y[where]) for part, where in zip(corrupted, (source_train, target_train, target_test), strict=True)
-    ]
     return Cell(
         key,
         labels,
-        *samples,
+        Sample(corrupted[0], Y[source_train]),
+        Sample(corrupted[1], Y[target_train]),
+        Sample(corrupted[2], Y[target_test]),
         rate_distance=float(np.linalg.norm(m_source - m_target)),
         dropped=tuple(clean.columns[~observed]),
     )

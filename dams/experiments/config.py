@@ -36,7 +36,7 @@ class Strict(BaseModel):
 
 
 class NestedRegime(Strict):
-    """The target loses at least as much as the source: m^s ~ U(0, source_high), m^t = m^s + (1 − m^s) U(0, extra_high)."""
+    """The target loses no less than the source: m^s ~ U(0, source_high), m^t = m^s + (1 − m^s) U(0, extra_high)."""
 
     kind: Literal["nested"]
     name: Name = "nested"
@@ -232,7 +232,7 @@ def _explain(error: Any) -> str:
     if error["type"] in ("literal_error", "union_tag_invalid"):
         given = error["input"].get("kind") if isinstance(error["input"], dict) else error["input"]
         expected = (error["ctx"].get("expected") or error["ctx"].get("expected_tags")).replace(" or ", ", ")
-        return f"got '{given}'; {nearest(given, [word.strip(chr(39) + ' ') for word in expected.split(',')])}"
+        return f"got '{given}'; {nearest(str(given), [word.strip(chr(39) + ' ') for word in expected.split(',')])}"
     message = error["msg"].removeprefix("Value error, ")
     return message if error["type"] == "value_error" else f"{message}, got {error['input']!r}"
 

@@ -1,4 +1,4 @@
-"""Every table and figure that a study may ask for. To add one: a module in dams/report with a function, and a line here."""
+"""Every table and figure that a study may ask for. To add one: a module in dams/report, and a line here."""
 
 from __future__ import annotations
 

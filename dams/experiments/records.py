@@ -23,7 +23,7 @@ _DTYPES = {
     "mse": "float64",
     "var_y": "float64",
     "rate_distance": "float64",
-} | {name: "str" for name in ("experiment", "dataset", "regime", "labels", "variant", "model", "method")}
+} | dict.fromkeys(("experiment", "dataset", "regime", "labels", "variant", "model", "method"), "str")
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:

@@ -74,7 +74,7 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"
                 log.warning("%s %s with %s failed: %s", cell.key.parts, name, fit.model, failure)
-            rows = [_record(block, cell, fit, k, mse[k], failure) for k in np.flatnonzero(wanted)]
+            rows = [_record(block, cell, fit, k, mse[k], failure) for k in np.flatnonzero(wanted).tolist()]
             yield rows, time.perf_counter() - start
 
 

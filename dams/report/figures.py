@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from dams.experiments.methods import METHODS
 
-STYLE = {
+STYLE: Any = {
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.spines.top": False,

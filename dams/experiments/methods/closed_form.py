@@ -18,7 +18,7 @@ class MomentsOnly(Sample):
     adjusted: Moments
 
     @property
-    def moments(self) -> Moments:  # type: ignore[override]
+    def moments(self) -> Moments:
         """The adjusted moments."""
         return self.adjusted
 
