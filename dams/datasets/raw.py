@@ -145,7 +145,7 @@ def _read(path: Path, layout: Layout) -> pd.DataFrame:
                 if columns is None:
                     columns = _header(fields, layout, path.name)
                 elif len(fields) == len(columns):
-                    rows[reader.line_num] = [field.strip() for field in fields]
+                    rows[reader.line_num] = fields
                 else:
                     expected = f"expected {len(columns)} fields separated by {layout.delimiter!r}, found {len(fields)}"
                     refuse(f"{path.name}, line {reader.line_num}", expected)

@@ -170,5 +170,7 @@ def _diagnose(error: requests.RequestException, timeout: float) -> tuple[str, bo
         return f"HTTP {status} {error.response.reason}", status >= 500 or status in (408, 429)
     if isinstance(error, requests.Timeout):
         return f"no answer within {timeout:g} s", True
+    # The cause, where there is one, says it in fewer words than the layers wrapped round it.
+    cause = getattr(error.args[0], "reason", error) if error.args else error
     broken = isinstance(error, requests.ConnectionError | requests.exceptions.ChunkedEncodingError)
-    return textwrap.shorten(str(error), 300), broken
+    return textwrap.shorten(str(cause), 300), broken

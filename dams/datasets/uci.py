@@ -9,7 +9,7 @@ Every column of the result is a covariate in which a zero may stand for a lost v
 
 These are the choices that lead to the paper's numbers of columns. ``recipe="paper_text"`` then drops 0/1 columns that
 are 1 in less than 5 % of the rows and columns with a standard deviation of at most 0.05; ``"released_notebook"`` drops
-only the latter, as the authors' released notebook does, contrary to the paper's text.
+only the latter, as the authors' released code does, contrary to the paper's text.
 
 ========  ======  ===========  ==========  =================
 data set  rows    all columns  paper_text  released_notebook
