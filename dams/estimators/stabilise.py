@@ -64,27 +64,22 @@ class FoldedMoments:
 
 def merge(parts: Sequence[Moments]) -> Moments:
     """Moments of the rows of all parts together."""
+
+    def stack(field: str) -> Array:
+        return np.stack([getattr(part, field) for part in parts])
+
     n = sum(part.n for part in parts)
-    weights = np.array([part.n / n for part in parts])
-    means = np.stack([part.mean for part in parts])
-    mean = weights @ means
-    gaps = means - mean
-    covariance = sum(w * part.covariance for w, part in zip(weights, parts, strict=True)) + (gaps.T * weights) @ gaps
+    weights = stack("n") / n
+    mean = weights @ stack("mean")
+    gaps = stack("mean") - mean
+    covariance = np.einsum("f,fij->ij", weights, stack("covariance")) + (gaps.T * weights) @ gaps
     if parts[0].label_mean is None:
         return Moments(n, mean, covariance)
-    label_means = np.stack([part.label_mean for part in parts])
-    label_mean = weights @ label_means
-    label_gaps = label_means - label_mean
-    label_covariance = np.einsum("f,fdk->dk", weights, np.stack([part.label_covariance for part in parts]))
-    label_variance = weights @ np.stack([part.label_variance for part in parts])
-    return Moments(
-        n,
-        mean,
-        covariance,
-        label_mean,
-        label_covariance + (gaps.T * weights) @ label_gaps,
-        label_variance + weights @ label_gaps**2,
-    )
+    label_mean = weights @ stack("label_mean")
+    label_gaps = stack("label_mean") - label_mean
+    label_covariance = np.einsum("f,fdk->dk", weights, stack("label_covariance")) + (gaps.T * weights) @ label_gaps
+    label_variance = weights @ (stack("label_variance") + label_gaps**2)
+    return Moments(n, mean, covariance, label_mean, label_covariance, label_variance)
 
 
 @dataclass(frozen=True)
@@ -180,7 +175,7 @@ def _candidates(whole: _System, parts: Sequence[_System], gram: Gram) -> list[tu
     """The pairs (θ, α) to choose from; the first is (0, 0), or (1, 0) where that is well conditioned."""
     if not parts:
         return [(0.0, 0.0)]
-    thetas = SHRINKAGES
+    thetas: tuple[float, ...] = SHRINKAGES
     if (whole.r >= 0).all() or is_well_conditioned(
         smallest_eigenvalue(whole.matrix(1, 0)), [smallest_eigenvalue(part.matrix(1, 0)) for part in parts]
     ):
