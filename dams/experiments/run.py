@@ -22,8 +22,6 @@ from dams.models import MODELS, Sample
 
 log = logging.getLogger(__name__)
 
-VARIANT = "corrected"
-
 
 def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fit everything in a block.
@@ -68,7 +66,7 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
                     prepared = _prepare(block, cell, name)
                 if isinstance(prepared, Exception):
                     raise prepared
-                train, test = (_select(sample, wanted) for sample in prepared)
+                train, test = (sample.select(wanted) for sample in prepared)
                 rng = generator(block.seed, "model", *cell.key.parts, fit.model, name)
                 mse[wanted] = MODELS[fit.model].errors(train, test, rng)
             except Exception as error:
@@ -85,11 +83,6 @@ def _prepare(block: Block, cell: Cell, method: str) -> tuple[Sample, Sample] | E
         return error
 
 
-def _select(sample: Sample, wanted: np.ndarray) -> Sample:
-    """Keep the wanted labels; a sample of which all are wanted stays itself, with the moments it has."""
-    return sample if wanted.all() else Sample(sample.X, sample.Y[:, wanted])
-
-
 def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str) -> dict[str, Any]:
     var_y = float(np.var(cell.target_test.Y[:, k]))
     if not failure:
@@ -100,7 +93,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "regime": cell.key.regime,
         "epsilon": cell.key.epsilon,
         "labels": cell.labels[k].kind,
-        "variant": VARIANT,
+        "variant": METHODS[fit.method].variant,
         "model": fit.model,
         "method": fit.method,
         "draw": cell.key.draw,
