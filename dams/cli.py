@@ -1,0 +1,41 @@
+"""The command `dams`: small things around a run that need no pipeline."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dams.experiments import config
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    parser = argparse.ArgumentParser(prog="dams", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="check a configuration and say what it would run")
+    check.add_argument("config", type=Path)
+    schema = commands.add_parser("schema", help="write the JSON schema of a configuration, for editors")
+    schema.add_argument("path", type=Path, nargs="?", default=Path("config/schema.json"))
+    given = parser.parse_args(arguments)
+    if given.command == "schema":
+        given.path.write_text(config.schema(), encoding="utf-8")
+        return 0
+    return _check(given.config)
+
+
+def _check(path: Path) -> int:
+    from dams.experiments.design import blocks
+
+    try:
+        run = config.read(path)
+    except (config.ConfigError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    jobs = list(blocks(run))
+    for name in run.studies:
+        own = [job for job in jobs if job.study == name]
+        cells = {key.parts for job in own for key in job.cells}
+        print(f"{name}: {len(cells)} cells in {len(own)} jobs, on {', '.join(run.studies[name].datasets)}")
+    print(f"{path} is fine; results go to results/{run.name}/")
+    return 0

@@ -1,0 +1,22 @@
+"""From raw values to covariates in which a zero may stand for a lost value: z-scores, and the paper's drops."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pandas as pd
+
+# A 0/1 column that few rows have would vanish once values are lost on top; a column that hardly varies says nothing.
+MIN_FREQUENCY = 0.05
+MIN_STANDARD_DEVIATION = 0.05
+
+
+def standardise(values: pd.Series) -> pd.Series:
+    """Centre and scale by what is present; missing values, and a column without spread, become 0."""
+    return ((values - values.mean()) / values.std()).fillna(0.0)
+
+
+def drop_uninformative(table: pd.DataFrame, *, rare: Collection[str]) -> pd.DataFrame:
+    """Drop columns with a standard deviation of at most 0.05, and those of `rare` nonzero in fewer than 5 % of rows."""
+    infrequent = table.columns.isin(list(rare)) & ((table != 0).mean() < MIN_FREQUENCY)
+    return table.loc[:, (table.std() > MIN_STANDARD_DEVIATION) & ~infrequent]

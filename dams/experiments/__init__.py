@@ -1,0 +1,1 @@
+"""Designs, runs and records of the experiments."""

@@ -1,0 +1,289 @@
+"""The configuration of a run: every key a YAML file may hold, checked before anything starts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from dams.datasets.registry import DATASETS, is_scenario
+from dams.experiments.methods import METHODS
+from dams.experiments.outputs import OUTPUTS
+from dams.missingness import Free, Nested, Opposing
+from dams.models import MODELS
+from dams.registry import nearest
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Rate = Annotated[float, Field(ge=0, lt=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+# Cells in one job, by what it fits: a model family, or a method with jobs of its own. Results do not depend on it.
+DEFAULT_BLOCK_SIZE = {"linear": 100, "xgboost": 20, "mlp": 4} | {n: 4 for n, m in METHODS.items() if m.shared}
+
+
+class ConfigError(ValueError):
+    """A configuration that can't be run, with one line for every mistake."""
+
+
+class Strict(BaseModel):
+    """Unknown keys are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NestedRegime(Strict):
+    """The target loses no less than the source: m^s ~ U(0, source_high), m^t = m^s + (1 − m^s) U(0, extra_high)."""
+
+    kind: Literal["nested"]
+    name: Name = "nested"
+    source_high: Rate = 0.5
+    extra_high: Rate = 0.5
+
+    def samplers(self) -> list[tuple[float | None, Nested]]:
+        """Return the one sampler."""
+        return [(None, Nested(self.source_high, self.extra_high))]
+
+
+class FreeRegime(Strict):
+    """Rates of either order: m^s and m^t ~ U(0, high)."""
+
+    kind: Literal["free"]
+    name: Name = "free"
+    high: Rate = 0.9
+
+    def samplers(self) -> list[tuple[float | None, Free]]:
+        """Return the one sampler."""
+        return [(None, Free(self.high))]
+
+
+class Grid(Strict):
+    """Evenly spaced values, both ends included."""
+
+    start: float
+    stop: float
+    step: Annotated[float, Field(gt=0)]
+
+    def values(self) -> list[float]:
+        """List the values, free of accumulated rounding."""
+        steps = round((self.stop - self.start) / self.step)
+        return [round(self.start + i * self.step, 10) for i in range(steps + 1)]
+
+
+class OpposingRegime(Strict):
+    """m^s alternates 1 − ε and ε over the columns, m^t is the reverse; one or many ε."""
+
+    kind: Literal["opposing"]
+    name: Name = "opposing"
+    epsilon: float | list[float] | Grid = 0.1
+
+    @field_validator("epsilon")
+    @classmethod
+    def _in_open_interval(cls, epsilon: Any) -> Any:
+        for value in _epsilons(epsilon):
+            if not 0 < value < 1:
+                raise ValueError(f"epsilon must lie between 0 and 1, both excluded, got {value:g}")
+        return epsilon
+
+    def samplers(self) -> list[tuple[float | None, Opposing]]:
+        """Return one sampler an ε."""
+        return [(value, Opposing(value)) for value in _epsilons(self.epsilon)]
+
+
+def _epsilons(epsilon: float | list[float] | Grid) -> list[float]:
+    if isinstance(epsilon, Grid):
+        return epsilon.values()
+    return epsilon if isinstance(epsilon, list) else [epsilon]
+
+
+Regime = Annotated[NestedRegime | FreeRegime | OpposingRegime, Field(discriminator="kind")]
+
+
+class Repeats(Strict):
+    """How often a model is fitted: rate draws times coefficient vectors β."""
+
+    draws: Count
+    betas: Count = 1
+
+
+class Cap(Strict):
+    """At most this many draws and β for one method, for methods that cost more than the rest."""
+
+    draws: Count | None = None
+    betas: Count | None = None
+
+
+class Study(Strict):
+    """Data sets × regimes × draws × β × models × methods, and the tables and figures made from them."""
+
+    datasets: Annotated[list[str], Field(min_length=1)]
+    regimes: Annotated[list[Regime], Field(min_length=1)]
+    models: Annotated[dict[str, Repeats], Field(min_length=1)]
+    methods: Annotated[dict[str, Cap], Field(min_length=1)]
+    labels: list[Literal["random_linear", "structural"]] = ["random_linear"]
+    rows: Annotated[int, Field(ge=10)] = 10_000
+    outputs: list[str] = []
+
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _list_of_methods(cls, methods: Any) -> Any:
+        """Accept a plain list where no method has a cap."""
+        if isinstance(methods, list):
+            return {name: {} for name in methods}
+        return {name: {} if cap is None else cap for name, cap in methods.items()} if methods else methods
+
+    @field_validator("methods")
+    @classmethod
+    def _known_methods(cls, methods: dict[str, Cap]) -> dict[str, Cap]:
+        return _known(methods, METHODS, "method")
+
+    @field_validator("models")
+    @classmethod
+    def _known_models(cls, models: dict[str, Repeats]) -> dict[str, Repeats]:
+        return _known(models, MODELS, "model")
+
+    @field_validator("outputs")
+    @classmethod
+    def _known_outputs(cls, outputs: list[str]) -> list[str]:
+        return _known(outputs, OUTPUTS, "output")
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Study:
+        names = [regime.name for regime in self.regimes]
+        if len(set(names)) < len(names):
+            raise ValueError(f"regimes must differ in name, got {names}; give each its own `name:`")
+        return self
+
+
+class CsvDataset(Strict):
+    """A user's own table: a CSV file with one header line, and the types of the columns to use."""
+
+    path: str
+    numeric: list[str] = []
+    binary: list[str] = []
+    categorical: list[str] = []
+    separator: str = ","
+
+    @model_validator(mode="after")
+    def _columns_are_typed_once(self) -> CsvDataset:
+        columns = [*self.numeric, *self.binary, *self.categorical]
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise ValueError(f"columns must be listed once, got {twice} twice")
+        if not columns:
+            raise ValueError("no columns; list them under numeric, binary or categorical")
+        return self
+
+
+class Bootstrap(Strict):
+    """Intervals: crossed bootstrap over β and rate draws."""
+
+    replicates: Count = 2000
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+
+
+class Config(Strict):
+    """One run, written to results/<name>/."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    seed: Annotated[int, Field(ge=0)] = 2023
+    studies: Annotated[dict[Name, Study], Field(min_length=1)]
+    datasets: dict[Name, CsvDataset] = {}
+    data_dir: str | None = None
+    recipe: Literal["paper_text", "released_notebook"] = "paper_text"
+    theory: bool = False
+    bootstrap: Bootstrap = Bootstrap()
+    block_size: Annotated[dict[str, Count], Field(validate_default=True)] = {}
+
+    @field_validator("block_size")
+    @classmethod
+    def _block_size_of_every_group(cls, given: dict[str, int]) -> dict[str, int]:
+        return DEFAULT_BLOCK_SIZE | _known(given, DEFAULT_BLOCK_SIZE, "group of fits")
+
+    @model_validator(mode="after")
+    def _known_datasets(self) -> Config:
+        for name in self.datasets:
+            if name in DATASETS:
+                raise ValueError(
+                    f"datasets.{name}: the name is taken by a data set that comes with dams; choose another"
+                )
+        for name, study in self.studies.items():
+            for dataset in study.datasets:
+                known = [*DATASETS, *self.datasets]
+                if dataset not in known:
+                    raise ValueError(
+                        f"studies.{name}.datasets: unknown data set '{dataset}'; {nearest(dataset, known)}"
+                    )
+                if "structural" in study.labels and not is_scenario(dataset):
+                    raise ValueError(
+                        f"studies.{name}.labels: 'structural' labels belong to the synthetic scenarios; "
+                        f"data set '{dataset}' has none. Use random_linear."
+                    )
+        return self
+
+
+def _known(names: Any, registry: Any, what: str) -> Any:
+    for name in names:
+        if name not in registry:
+            raise ValueError(f"unknown {what} '{name}'; {nearest(name, registry)}")
+    return names
+
+
+def parse(raw: dict[str, Any], *, source: str = "the configuration") -> Config:
+    """Check `raw` and return it as a Config; every mistake is named with its key and the nearest valid one."""
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        lines = [f"  {_place(e['loc'])}: {_explain(e)}" for e in error.errors()]
+        raise ConfigError(f"{source} has {len(lines)} mistake(s):\n" + "\n".join(lines)) from None
+
+
+def read(path: str | Path) -> Config:
+    """Read and check a YAML file."""
+    with open(path, encoding="utf-8") as stream:
+        return parse(yaml.safe_load(stream) or {}, source=str(path))
+
+
+def schema() -> str:
+    """Return the JSON schema of a configuration, as kept in config/schema.json for editors."""
+    return json.dumps(Config.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _place(loc: tuple[Any, ...]) -> str:
+    return ".".join(str(part) for part in loc) or "top level"
+
+
+def _explain(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return f"unknown key; {nearest(str(error['loc'][-1]), _keys_at(error['loc'][:-1]))}"
+    if error["type"] in ("literal_error", "union_tag_invalid"):
+        given = error["input"].get("kind") if isinstance(error["input"], dict) else error["input"]
+        expected = (error["ctx"].get("expected") or error["ctx"].get("expected_tags")).replace(" or ", ", ")
+        return f"got '{given}'; {nearest(str(given), [word.strip(chr(39) + ' ') for word in expected.split(',')])}"
+    message = error["msg"].removeprefix("Value error, ")
+    return message if error["type"] == "value_error" else f"{message}, got {error['input']!r}"
+
+
+def _keys_at(loc: tuple[Any, ...]) -> list[str]:
+    """List the keys that are valid where `loc` points to."""
+    models: list[type[BaseModel]] = [Config]
+    for part in loc:
+        # List positions and freely chosen names lead nowhere new.
+        models = [inner for model in models for inner in _models_under(model, part)] or models
+    return [key for model in models for key in model.model_fields]
+
+
+def _models_under(model: type[BaseModel], part: Any) -> list[type[BaseModel]]:
+    kind = model.model_fields.get("kind")
+    if kind and part in get_args(kind.annotation):
+        return [model]
+    return _models_in(model.model_fields[part].annotation) if part in model.model_fields else []
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]

@@ -1,0 +1,129 @@
+"""From a configuration to the list of jobs: studies → cells → blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dams.experiments.config import Config, Study
+from dams.experiments.methods import METHODS
+from dams.experiments.outputs import OUTPUTS
+from dams.missingness import Free, Nested, Opposing
+
+Sampler = Nested | Free | Opposing
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """What names a cell. All its random numbers follow from these names and the seed."""
+
+    dataset: str
+    regime: str
+    epsilon: float | None
+    sampler: Sampler
+    draw: int
+
+    @property
+    def parts(self) -> tuple[str | int, ...]:
+        """The key of its random streams."""
+        return self.dataset, self.regime, "" if self.epsilon is None else f"{self.epsilon:g}", self.draw
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label vector: the scenario's own (`structural`), or Xβ for the β of that number (`random_linear`)."""
+
+    kind: str
+    beta: int = 0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A method with a model family, for the first `draws` draws of every regime and the first `betas` β."""
+
+    method: str
+    model: str
+    draws: int
+    betas: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cells of one study and data set with the fits made on them: what one job does.
+
+    The fits of a model family go together. A method whose preparation costs much and serves every family is a group of
+    its own, so that it is prepared once.
+    """
+
+    study: str
+    dataset: str
+    group: str
+    number: int
+    cells: tuple[CellKey, ...]
+    fits: tuple[Fit, ...]
+    label_kinds: tuple[str, ...]
+    rows: int
+    seed: int
+
+    @property
+    def path(self) -> str:
+        """Where its records go, without folder and suffix."""
+        return f"{self.study}/{self.dataset}-{self.group}-{self.number:04d}"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Label vectors that any of its fits needs."""
+        betas = range(max(fit.betas for fit in self.fits))
+        kinds = {"structural": [Label("structural")], "random_linear": [Label("random_linear", b) for b in betas]}
+        return tuple(label for kind in self.label_kinds for label in kinds[kind])
+
+
+def cell_keys(study: Study, dataset: str, draws: int) -> list[CellKey]:
+    """Cells of a study for one data set, regime by regime."""
+    return [
+        CellKey(dataset, regime.name, epsilon, sampler, draw)
+        for regime in study.regimes
+        for epsilon, sampler in regime.samplers()
+        for draw in range(draws)
+    ]
+
+
+def fit_groups(study: Study) -> dict[str, list[Fit]]:
+    """Fits of a study by what is worth doing together in one job."""
+    groups: dict[str, list[Fit]] = {}
+    for model, repeats in study.models.items():
+        for name, cap in study.methods.items():
+            method = METHODS[name]
+            if method.applies_to(model):
+                draws, betas = (
+                    min(repeats.draws, cap.draws or repeats.draws),
+                    min(repeats.betas, cap.betas or repeats.betas),
+                )
+                groups.setdefault(name if method.shared else model, []).append(Fit(name, model, draws, betas))
+    return groups
+
+
+def blocks(config: Config) -> Iterator[Block]:
+    """Yield every job of the experiments."""
+    for name, study in config.studies.items():
+        for dataset in study.datasets:
+            for group, fits in fit_groups(study).items():
+                cells = cell_keys(study, dataset, max(fit.draws for fit in fits))
+                size = config.block_size[group]
+                whole = Block(name, dataset, group, 0, (), tuple(fits), tuple(study.labels), study.rows, config.seed)
+                for number, start in enumerate(range(0, len(cells), size)):
+                    yield replace(whole, number=number, cells=tuple(cells[start : start + size]))
+
+
+def outputs(config: Config) -> dict[str, dict[str, Any]]:
+    """Tables and figures of a run by file name: which output, of what kind, from which studies and data set."""
+    made: dict[str, dict[str, Any]] = {}
+    for study_name, study in config.studies.items():
+        for name in study.outputs:
+            output = OUTPUTS[name]
+            for dataset in study.datasets if output.each_dataset else [None]:
+                file = f"{name}_{dataset}" if dataset else name
+                entry = made.setdefault(file, {"name": name, "kind": output.kind, "studies": [], "dataset": dataset})
+                entry["studies"].append(study_name)
+    return made

@@ -1,0 +1,48 @@
+"""The one schema of every result row, and how rows reach files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+# What a row is about, then what was measured. A row without a score says in `failure` why.
+KEYS = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model", "method", "draw", "beta"]
+VALUES = ["score", "mse", "var_y", "rate_distance", "dropped", "failure"]
+COLUMNS = KEYS + VALUES
+# Times differ from run to run, so they have a file of their own and the records stay the same to the byte.
+TIMINGS = ["experiment", "dataset", "regime", "epsilon", "model", "method", "draw", "fit_seconds"]
+
+_DTYPES = {
+    "epsilon": "float64",
+    "draw": "int64",
+    "beta": "int64",
+    "score": "float64",
+    "mse": "float64",
+    "var_y": "float64",
+    "rate_distance": "float64",
+} | dict.fromkeys(("experiment", "dataset", "regime", "labels", "variant", "model", "method"), "str")
+
+
+def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write so that a reader sees the old file or the whole new one, never a part."""
+    partial = Path(f"{path}.partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(partial, index=False, lineterminator="\n")
+    os.replace(partial, path)
+
+
+def read_records(path: str | Path) -> pd.DataFrame:
+    """Read rows written by `write_csv` and check that they are records."""
+    frame = pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values={c: [""] for c in ("epsilon", *VALUES)})
+    if list(frame.columns) != COLUMNS:
+        raise ValueError(f"{path} does not hold records: expected columns {COLUMNS}, got {list(frame.columns)}.")
+    return frame
+
+
+def gather(paths: Iterable[str | Path]) -> pd.DataFrame:
+    """Rows of many blocks in one canonical order, so that the size of blocks leaves no trace."""
+    frames = [read_records(path) for path in paths]
+    return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)

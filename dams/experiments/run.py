@@ -1,0 +1,107 @@
+"""Run a block: every cell is built once, every method prepared once, and all label vectors are fitted together."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from dams.experiments.cells import Cell, build_cell
+from dams.experiments.design import Block, Fit
+from dams.experiments.methods import METHODS
+from dams.experiments.progress import Progress
+from dams.experiments.records import COLUMNS, TIMINGS
+from dams.experiments.scores import score
+from dams.experiments.seeding import generator
+from dams.models import MODELS, Sample
+
+log = logging.getLogger(__name__)
+
+
+def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fit everything in a block.
+
+    Parameters
+    ----------
+    block : Block
+    table : DataFrame or None
+        Prepared covariates; None for a scenario, which is sampled.
+
+    Returns
+    -------
+    records, timings : DataFrame
+        A fit that fails leaves a record with the reason in place of a score, and the rest goes on.
+    """
+    records: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
+    progress = Progress(block.path, len(block.cells))
+    # Threads belong to the scheduler, and sums in another order would be other digits.
+    with threadpool_limits(1):
+        for key in block.cells:
+            cell = build_cell(key, block.labels, table, seed=block.seed, rows=block.rows)
+            for rows, seconds in _run_cell(block, cell):
+                records += rows
+                timings.append({**rows[0], "fit_seconds": round(seconds, 4)})
+            progress.step()
+    return pd.DataFrame(records, columns=COLUMNS), pd.DataFrame(timings, columns=TIMINGS)
+
+
+def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], float]]:
+    """Yield the records and seconds of every fit; the first fit of a method also bears its preparation."""
+    for name in dict.fromkeys(fit.method for fit in block.fits):
+        prepared: tuple[Sample, Sample] | Exception | None = None
+        for fit in block.fits:
+            if fit.method != name or cell.key.draw >= fit.draws:
+                continue
+            start = time.perf_counter()
+            failure, mse = "", np.full(len(cell.labels), np.nan)
+            wanted = np.array([label.beta < fit.betas for label in cell.labels])
+            try:
+                if prepared is None:
+                    prepared = _prepare(block, cell, name)
+                if isinstance(prepared, Exception):
+                    raise prepared
+                train, test = (sample.select(wanted) for sample in prepared)
+                rng = generator(block.seed, "model", *cell.key.parts, fit.model, name)
+                mse[wanted] = MODELS[fit.model].errors(train, test, rng)
+            except Exception as error:
+                failure = f"{type(error).__name__}: {error}"
+                log.warning("%s %s with %s failed: %s", cell.key.parts, name, fit.model, failure)
+            rows = [_record(block, cell, fit, k, mse[k], failure) for k in np.flatnonzero(wanted).tolist()]
+            yield rows, time.perf_counter() - start
+
+
+def _prepare(block: Block, cell: Cell, method: str) -> tuple[Sample, Sample] | Exception:
+    try:
+        return METHODS[method].prepare(cell, generator(block.seed, "method", *cell.key.parts, method))
+    except Exception as error:
+        return error
+
+
+def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str) -> dict[str, Any]:
+    var_y = float(np.var(cell.target_test.Y[:, k]))
+    if not failure:
+        value, failure = score(mse, var_y)
+    return {
+        "experiment": block.study,
+        "dataset": cell.key.dataset,
+        "regime": cell.key.regime,
+        "epsilon": cell.key.epsilon,
+        "labels": cell.labels[k].kind,
+        "variant": METHODS[fit.method].variant,
+        "model": fit.model,
+        "method": fit.method,
+        "draw": cell.key.draw,
+        "beta": cell.labels[k].beta,
+        "score": np.nan if failure else value,
+        "mse": mse,
+        "var_y": var_y,
+        "rate_distance": cell.rate_distance,
+        "dropped": ";".join(cell.dropped),
+        "failure": failure.replace("\n", " "),
+    }

@@ -1,0 +1,92 @@
+"""One look for every figure: readable in print, in grey and for colour-blind readers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dams.experiments.methods import METHODS
+
+STYLE: Any = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "figure.dpi": 150,
+    "svg.hashsalt": "dams",
+    "pdf.fonttype": 42,
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """How a method is drawn, apart from the rest by colour, dash and marker alike (colours of Okabe and Ito)."""
+
+    color: str
+    dash: Any
+    marker: str
+    width: float = 1.4
+
+    def options(self) -> dict[str, Any]:
+        """Options for `plot`."""
+        return {
+            "color": self.color,
+            "linestyle": self.dash,
+            "marker": self.marker,
+            "linewidth": self.width,
+            "markersize": 3.5,
+        }
+
+
+# The oracle is a broad pale band, so that the closed form, which all but covers it, still shows it on both sides.
+LINES = {
+    "oracle": Line("#a6a6a6", "-", "", width=5.0),
+    "source": Line("#d55e00", "-", "s"),
+    "imputed": Line("#e69f00", (0, (1, 1)), "D"),
+    "closed_form": Line("#0072b2", "--", "o"),
+    "closed_form_as_published": Line("#56b4e9", ":", "x"),
+    "nonparametric": Line("#009e73", "-.", "^"),
+    "two_way": Line("#cc79a7", (0, (3, 1, 1, 1, 1, 1)), "v"),
+}
+_OTHERS = [Line("#000000", "--", "+"), Line("#8c510a", "-.", "*")]
+
+
+def line_of(method: str) -> Line:
+    """Return the line of a method; methods added later share the spare ones."""
+    unknown = [name for name in METHODS if name not in LINES]
+    return LINES[method] if method in LINES else _OTHERS[unknown.index(method) % len(_OTHERS)]
+
+
+def new_figure(rows: int, columns: int, *, width: float, height: float, **options: Any) -> tuple[Figure, Any]:
+    """Axes in the common style, always as a 2-D array."""
+    plt.rcParams.update(STYLE)
+    return plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **options)
+
+
+def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
+    """Put one legend for all panels below them."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=3.2)
+
+
+def save_figure(figure: Figure, stem: str | Path) -> None:
+    """Write <stem>.svg, .pdf and .png, free of dates so that equal figures are equal files."""
+    Path(stem).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(f"{stem}.svg", metadata={"Date": None})
+    figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
+    figure.savefig(f"{stem}.png", dpi=200, metadata={"Software": None})
+    plt.close(figure)

@@ -1,0 +1,125 @@
+"""Means, intervals and paired differences of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dams.datasets.registry import DATASETS
+from dams.experiments.methods import METHODS
+from dams.experiments.seeding import generator
+from dams.models import MODELS
+from dams.stats import crossed_bootstrap, pooled_interval
+
+# Records that differ only in method, draw and β belong to one comparison.
+COMPARISON = ["experiment", "dataset", "regime", "epsilon", "labels", "model"]
+
+
+_ORDER = {
+    "dataset": DATASETS,
+    "regime": ("opposing", "nested", "free"),
+    "labels": ("random_linear", "structural"),
+    "model": MODELS,
+    "method": METHODS,
+}
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are made; the seed makes them reproducible."""
+
+    replicates: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def options(self, *key: Any) -> dict[str, Any]:
+        """Options of `crossed_bootstrap` for the group of that name."""
+        rng = generator(self.seed, "bootstrap", *(str(part) for part in key))
+        return {"replicates": self.replicates, "confidence": self.confidence, "random_state": rng}
+
+
+def score_table(records: pd.DataFrame) -> pd.DataFrame:
+    """Scores of one method as a table of draws × β; NaN where a fit failed."""
+    return records.set_index(["draw", "beta"])["score"].unstack("beta")
+
+
+def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
+    """One row for every comparison and method.
+
+    `lower` and `upper` come from the crossed bootstrap; `pooled_lower` and `pooled_upper` take all entries for
+    independent, as published.
+    """
+    rows = []
+    for key, group in _groups(records, [*COMPARISON, "method"]):
+        table = score_table(group).to_numpy()
+        interval = crossed_bootstrap(table, **bootstrap.options(*key.values()))
+        pooled = pooled_interval(table, confidence=bootstrap.confidence)
+        rows.append(
+            {
+                **key,
+                "mean": interval.mean,
+                "lower": interval.lower,
+                "upper": interval.upper,
+                "pooled_lower": pooled.lower,
+                "pooled_upper": pooled.upper,
+                "worst": group["score"].max(),
+                "draws": table.shape[0],
+                "betas": table.shape[1],
+                "failures": int(group["failure"].notna().sum()),
+            }
+        )
+    return in_display_order(pd.DataFrame(rows))
+
+
+def paired_differences(records: pd.DataFrame, reference: str, bootstrap: Bootstrap) -> pd.DataFrame:
+    """Difference of every method's score from `reference`, cell by cell, with its interval.
+
+    Only draws and β that both have count; `wins` is the share of them in which the method scores lower.
+    """
+    rows = []
+    for key, group in _groups(records, COMPARISON):
+        scores = {str(name): score_table(part) for name, part in group.groupby("method")}
+        base = scores.pop(reference, None)
+        if base is None:
+            continue
+        for method, table in scores.items():
+            difference = (table - base).dropna(how="all").dropna(how="all", axis="columns").to_numpy()
+            if not difference.size:
+                continue
+            interval = crossed_bootstrap(difference, **bootstrap.options(*key.values(), method, reference))
+            known = difference[np.isfinite(difference)]
+            rows.append(
+                {
+                    **key,
+                    "method": method,
+                    "reference": reference,
+                    "difference": interval.mean,
+                    "lower": interval.lower,
+                    "upper": interval.upper,
+                    "wins": float(np.mean(known < 0)),
+                    "cells": len(known),
+                }
+            )
+    return in_display_order(pd.DataFrame(rows))
+
+
+def in_display_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows as tables and figures show them: names in their registered order, others after them."""
+    if frame.empty:
+        return frame
+
+    def key(column: pd.Series) -> pd.Series:
+        known = {name: rank for rank, name in enumerate(_ORDER.get(str(column.name), ()))}
+        return column.map(lambda name: (known.get(name, len(known)), name)) if known else column
+
+    order = ["dataset", "regime", "epsilon", "labels", "experiment", "model", "method"]
+    return frame.sort_values(order, key=key, kind="stable", ignore_index=True)
+
+
+def _groups(records: pd.DataFrame, columns: list[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    for values, group in records.groupby(columns, dropna=False, sort=False):
+        yield dict(zip(columns, values, strict=True)), group

@@ -1,0 +1,106 @@
+"""A table as people read it (LaTeX, Markdown) beside the same numbers as data (CSV)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from dams.experiments.records import write_csv
+
+REGIME_SYMBOLS = {"nested": "mˢ ≤ mᵗ", "free": "mˢ ? mᵗ", "opposing": "mˢ ? mᵗ"}
+_LATEX = {
+    "mˢ ≤ mᵗ": r"$m^s \preceq m^t$",
+    "mˢ ? mᵗ": r"$m^s\ ?\ m^t$",
+    "ε": r"$\epsilon$",
+    "β": r"$\beta$",
+    "×": r"$\times$",
+    "−": "$-$",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number as text; the best of a block is bold, the oracle, which needs target labels, grey."""
+
+    text: str
+    bold: bool = False
+    grey: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled group of rows, each a label and its entries."""
+
+    title: str
+    rows: list[tuple[str, list[Entry]]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: column heads of one or more lines, sections of rows, notes, and the underlying data."""
+
+    title: str
+    heads: list[tuple[str, ...]]
+    sections: list[Section]
+    data: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+    def to_markdown(self) -> str:
+        """GitHub's Markdown; grey becomes italics there."""
+        lines = [f"**{self.title}**", ""]
+        lines.append("| | " + " | ".join("<br>".join(head) for head in self.heads) + " |")
+        lines.append("| --- |" + " ---: |" * len(self.heads))
+        for section in self.sections:
+            if section.title:
+                lines.append(f"| **{section.title}** |" + " |" * len(self.heads))
+            for label, entries in section.rows:
+                lines.append(f"| {label} | " + " | ".join(_markdown(entry) for entry in entries) + " |")
+        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes)]).rstrip() + "\n"
+
+    def to_latex(self) -> str:
+        r"""Return a `tabular` for `\input`; needs the packages booktabs and xcolor."""
+        width = len(self.heads) + 1
+        lines = [f"% {self.title}", "% needs \\usepackage{booktabs,xcolor}"]
+        lines += [rf"\begin{{tabular}}{{l{'c' * len(self.heads)}}}", r"\toprule"]
+        for level in range(max(len(head) for head in self.heads)):
+            cells = [latex_text(head[level]) if level < len(head) else "" for head in self.heads]
+            lines.append(" & ".join(["", *cells]) + r" \\")
+        for section in self.sections:
+            lines.append(r"\midrule")
+            if section.title:
+                lines += [rf"\multicolumn{{{width}}}{{c}}{{\textbf{{{latex_text(section.title)}}}}} \\", r"\midrule"]
+            for label, entries in section.rows:
+                lines.append(" & ".join([latex_text(label), *(_latex(entry) for entry in entries)]) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in self.notes)]
+        return "\n".join(lines) + "\n"
+
+    def save(self, stem: str | Path) -> None:
+        """Write <stem>.csv, <stem>.md and <stem>.tex."""
+        Path(stem).parent.mkdir(parents=True, exist_ok=True)
+        write_csv(self.data, f"{stem}.csv")
+        Path(f"{stem}.md").write_text(self.to_markdown(), encoding="utf-8")
+        Path(f"{stem}.tex").write_text(self.to_latex(), encoding="utf-8")
+
+
+def latex_text(text: str) -> str:
+    """Escape what LaTeX takes for commands and typeset the paper's symbols."""
+    text = re.sub(r"([&%#_{}$])", r"\\\1", text)
+    for symbol, command in _LATEX.items():
+        text = text.replace(symbol, command)
+    return text
+
+
+def _markdown(entry: Entry) -> str:
+    if entry.bold:
+        return f"**{entry.text}**"
+    return f"*{entry.text}*" if entry.grey and entry.text else entry.text
+
+
+def _latex(entry: Entry) -> str:
+    text = latex_text(entry.text)
+    if entry.bold:
+        return rf"\textbf{{{text}}}"
+    return rf"\textcolor{{gray}}{{{text}}}" if entry.grey and text else text
