@@ -18,6 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from dams.datasets.raw import RawDataError
+
 Array = np.ndarray
 
 # 64 bytes of working memory a nonzero: about 64 MB.
@@ -25,10 +27,6 @@ CHUNK = 1_000_000
 
 # The first instant a zip archive can name. Real times would make files of one seed differ.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-
-
-class FormatError(ValueError):
-    """A file that is not what FIDDLE, or eICU, would have written. The message names the file and the way out."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class CooNpz:
 
     Raises
     ------
-    FormatError
+    RawDataError
         Where the archive, its keys, types or shapes are not those of a sparse array of numbers. Nothing is unpickled.
     """
 
@@ -73,7 +71,7 @@ class CooNpz:
 
         Raises
         ------
-        FormatError
+        RawDataError
             Where coordinates leave the shape, are unsorted or repeat, or a value is no count (negative, fractional).
         """
         last = -1
@@ -92,7 +90,7 @@ class CooNpz:
                     last = int(keys[-1])
                     yield chunk if values.all() else chunk[:, values != 0]
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise FormatError(f"{self.path} is damaged ({error}). Download or make it again.") from error
+            raise RawDataError(f"{self.path} is damaged ({error}). Download or make it again.") from error
 
     def _read_headers(self) -> dict[str, _Member]:
         if not self.path.is_file():
@@ -100,12 +98,12 @@ class CooNpz:
                 f"{self.path} does not exist. It is one of the files FIDDLE writes; see docs/eicu.md."
             )
         if not zipfile.is_zipfile(self.path):
-            raise FormatError(f"{self.path} is not an npz archive. Download or make it again.")
+            raise RawDataError(f"{self.path} is not an npz archive. Download or make it again.")
         with zipfile.ZipFile(self.path) as archive:
             stored = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
             lacking = sorted({"data", "coords", "shape", "fill_value"} - stored)
             if lacking:
-                raise FormatError(
+                raise RawDataError(
                     f"{self.path} lacks the arrays {', '.join(lacking)}; it holds {', '.join(sorted(stored))}. "
                     "Expected a COO array as saved by sparse.save_npz; a scipy.sparse archive has to be converted."
                 )
@@ -120,21 +118,21 @@ class CooNpz:
         data, coords = self._members["data"], self._members["coords"]
         expected = (len(self.shape), *data.shape)
         if len(data.shape) != 1 or coords.shape != expected:
-            raise FormatError(
+            raise RawDataError(
                 f"{self.path}: data {data.shape} and coords {coords.shape} do not fit the shape {self.shape}; "
                 f"expected one value a column of coords, {len(self.shape)} coordinates each. Make the file again."
             )
         if coords.dtype.kind not in "iu":
-            raise FormatError(f"{self.path}: coords must be integers, got {coords.dtype}. Make the file again.")
+            raise RawDataError(f"{self.path}: coords must be integers, got {coords.dtype}. Make the file again.")
         if data.dtype.kind not in "biuf":
-            raise FormatError(f"{self.path}: data must be numbers, got {data.dtype}. Make the file again.")
+            raise RawDataError(f"{self.path}: data must be numbers, got {data.dtype}. Make the file again.")
         fill = self._read_small("fill_value")
         if fill.any():
-            raise FormatError(
+            raise RawDataError(
                 f"{self.path}: fill_value must be 0, got {fill[0]}. Save the array with zeros as its fill."
             )
         if "format" in self._members and (kind := str(self._read_small("format")[0])).lower() != "coo":
-            raise FormatError(
+            raise RawDataError(
                 f"{self.path} is stored as {kind!r}. Save it as COO: sparse.save_npz(path, x.asformat('coo'))."
             )
 
@@ -159,22 +157,24 @@ class CooNpz:
     def _read(self, stream: IO[bytes], count: int, member: _Member) -> Array:
         buffer = stream.read(count * member.dtype.itemsize)
         if len(buffer) != count * member.dtype.itemsize:
-            raise FormatError(f"{self.path}: the array {member.name} ends early. Download or make the file again.")
+            raise RawDataError(f"{self.path}: the array {member.name} ends early. Download or make the file again.")
         return np.frombuffer(buffer, dtype=member.dtype)
 
     def _check_chunk(self, chunk: Array, values: Array, keys: Array, last: int) -> None:
         if chunk.min() < 0 or (chunk.max(axis=1) >= self.shape).any():
-            raise FormatError(f"{self.path}: some coordinates lie outside the shape {self.shape}. Make the file again.")
+            raise RawDataError(
+                f"{self.path}: some coordinates lie outside the shape {self.shape}. Make the file again."
+            )
         steps = np.diff(keys, prepend=last)
         if (steps <= 0).any():
             first = int(np.argmax(steps <= 0))
             kind = "repeats the one before it" if steps[first] == 0 else "is not in lexicographic order"
-            raise FormatError(
+            raise RawDataError(
                 f"{self.path}: the coordinate {tuple(chunk[:, first].tolist())} {kind}. "
                 "Save the array again with sparse.COO(...), which sorts and sums, and sparse.save_npz."
             )
         if (values < 0).any() or (values.dtype.kind == "f" and (values != np.floor(values)).any()):
-            raise FormatError(
+            raise RawDataError(
                 f"{self.path} holds values that are not 0, 1, 2, …; features must be indicators. "
                 "Run FIDDLE with discretize: yes."
             )
@@ -237,11 +237,11 @@ def _header(archive: zipfile.ZipFile, name: str, path: Path) -> _Member:
         try:
             shape, fortran_order, dtype = _parse_header(stream)
         except ValueError as error:
-            raise FormatError(
+            raise RawDataError(
                 f"{path}: the array {name} has no readable header ({error}). Make the file again."
             ) from error
     if dtype.hasobject:
-        raise FormatError(
+        raise RawDataError(
             f"{path}: the array {name} holds pickled Python objects, which could run code and are never loaded. "
             "Save it again as plain numbers."
         )

@@ -60,6 +60,10 @@ class FeatureTable:
         """Return the columns with these positions, in this order."""
         return replace(self, X=self.X[:, columns], names=[self.names[j] for j in columns])
 
+    def with_values(self, X: sparse.csr_matrix) -> FeatureTable:
+        """Return the same stays with other values of the features."""
+        return replace(self, X=X)
+
     def prevalence(self) -> Array:
         """Share of stays with each feature, one row a hospital in the order of `hospitals`."""
         # Counted, then divided: a mean of scaled values would miss a threshold of exactly 5 % by rounding.

@@ -20,8 +20,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams.datasets.coo_npz import CooNpz, FormatError
+from dams.datasets.coo_npz import CooNpz
 from dams.datasets.feature_table import FeatureTable
+from dams.datasets.raw import RawDataError
 
 Array = np.ndarray
 
@@ -63,7 +64,7 @@ def load_fiddle(
 
     Raises
     ------
-    FileNotFoundError, FormatError
+    FileNotFoundError, RawDataError
         Where a file lacks, is damaged or does not fit the others. Messages name it.
     ValueError
         Where a hospital has no stay, or no stay with one of the two outcomes.
@@ -126,13 +127,13 @@ def read_population(folder: Path, task: str) -> pd.DataFrame:
     if (steps <= 0).any():
         row = int(np.argmax(steps <= 0)) + 1
         # Rows of `s` follow this file and rows of `X` are sorted, so any other order pairs features of two patients.
-        raise FormatError(
+        raise RawDataError(
             f"{path}: IDs must ascend without repeats; {frame['ID'].iloc[row]} follows {frame['ID'].iloc[row - 1]}. "
             "FIDDLE sorts the rows of X but not those of s: sort the population file and run FIDDLE again."
         )
     if not frame["label"].isin([0, 1]).all():
         odd = frame["label"][~frame["label"].isin([0, 1])].iloc[0]
-        raise FormatError(f"{path}: {label} must be 0 or 1, got {odd!r}. Mend or download the file again.")
+        raise RawDataError(f"{path}: {label} must be 0 or 1, got {odd!r}. Mend or download the file again.")
     return frame
 
 
@@ -143,7 +144,7 @@ def read_patients(folder: Path) -> pd.DataFrame:
     repeated = frame["patientunitstayid"].duplicated()
     if repeated.any():
         stay = frame["patientunitstayid"][repeated].iloc[0]
-        raise FormatError(f"{path}: patientunitstayid must be unique, but {stay} repeats. Download the file again.")
+        raise RawDataError(f"{path}: patientunitstayid must be unique, but {stay} repeats. Download the file again.")
     return frame
 
 
@@ -154,9 +155,9 @@ def read_names(array: CooNpz) -> list[str]:
         raise FileNotFoundError(f"{path} does not exist. FIDDLE writes it beside {array.path.name}; see docs/eicu.md.")
     names = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FormatError(f"{path} must hold a list of strings. Download or make it again.")
+        raise RawDataError(f"{path} must hold a list of strings. Download or make it again.")
     if len(names) != array.shape[-1]:
-        raise FormatError(
+        raise RawDataError(
             f"{path} names {len(names)} features, but {array.path} has {array.shape[-1]} columns. "
             "The two must come from the same run of FIDDLE."
         )
@@ -206,7 +207,7 @@ def _join(population: pd.DataFrame, patients: pd.DataFrame, folder: Path) -> pd.
     stays = population.merge(patients, how="left", left_on="ID", right_on="patientunitstayid", validate="one_to_one")
     unknown = stays["ID"][stays["hospitalid"].isna()]
     if len(unknown):
-        raise FormatError(
+        raise RawDataError(
             f"{folder}: {len(unknown)} stays of the population, first {unknown.iloc[0]}, are not in patient.csv.gz. "
             "Use the patient table of eICU-CRD 2.0 that FIDDLE was run on."
         )
@@ -216,7 +217,7 @@ def _join(population: pd.DataFrame, patients: pd.DataFrame, folder: Path) -> pd.
 def _open(path: Path, n_stays: int, ndim: int) -> CooNpz:
     array = CooNpz(path)
     if len(array.shape) != ndim or array.shape[0] != n_stays:
-        raise FormatError(
+        raise RawDataError(
             f"{path} has the shape {array.shape}; expected {ndim} dimensions and {n_stays} rows, one a stay of the "
             "population file. The files must come from the same run of FIDDLE."
         )
@@ -244,7 +245,7 @@ def _check_alignment(static: CooNpz, names: list[str], hospital: Array) -> None:
         present = S[:, [j]].toarray().ravel() > 0
         differ = int((present != (hospital == identifier)).sum())
         if differ:
-            raise FormatError(
+            raise RawDataError(
                 f"{static.path}: the column {names[j]!r} disagrees with patient.csv.gz in {differ} of {len(hospital)} "
                 "stays. Rows are not in the order of the population file: all files must come from one run of FIDDLE."
             )
@@ -270,11 +271,11 @@ def _read_csv(path: Path, columns: list[str]) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, usecols=wanted)
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise FormatError(f"{path} can't be read as CSV ({error}). Download the file again.") from error
+        raise RawDataError(f"{path} can't be read as CSV ({error}). Download the file again.") from error
     lacking = [name for name in columns if name not in frame.columns]
     if lacking:
-        raise FormatError(f"{path} lacks the columns {', '.join(lacking)}. Download the file again.")
+        raise RawDataError(f"{path} lacks the columns {', '.join(lacking)}. Download the file again.")
     identifier = columns[0]
     if not pd.api.types.is_integer_dtype(frame[identifier]):
-        raise FormatError(f"{path}: {identifier} must hold whole numbers in every row. Download the file again.")
+        raise RawDataError(f"{path}: {identifier} must hold whole numbers in every row. Download the file again.")
     return frame[columns]

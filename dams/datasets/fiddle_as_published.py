@@ -1,4 +1,4 @@
-"""The eICU table as the paper's released notebook makes it: one function for each slip that `dams.datasets.fiddle` mends.
+"""The eICU table as the paper's released notebook makes it: one function a slip that `dams.datasets.fiddle` mends.
 
 Joining by position and ordering by a set are harmless on some machines with some files; that is how they stay unseen.
 """
@@ -73,8 +73,8 @@ def join_by_position(table: FeatureTable, listed: Array) -> FeatureTable:
 def keep_without_mask_in_name(names: Sequence[str]) -> Array:
     """Drop every name that contains "mask" (E16).
 
-    So goes the oxygen mask of a patient. Hours since the last measurement, which are indicators of recording as masks are,
-    stay; so would the hospital itself, did the rule of 1 % in both hospitals not drop it.
+    So goes the oxygen mask of a patient. Hours since the last measurement, which are indicators of recording as masks
+    are, stay; so would the hospital itself, did the rule of 1 % in both hospitals not drop it.
     """
     return np.array(["mask" not in name for name in names])
 
