@@ -113,7 +113,7 @@ def result_rows(
 
 
 def split_by_patient(table: FeatureTable, rng: np.random.Generator) -> tuple[FeatureTable, FeatureTable]:
-    """Split into train and test, a fifth of the rows; no patient is on both sides, and both have their share of deaths."""
+    """Split into train and test, a fifth of the rows: no patient on both sides, the same share of deaths on each."""
     folds = StratifiedGroupKFold(TEST_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
     train, test = next(folds.split(table.X, table.y, table.groups))
     return table.take(train), table.take(test)
