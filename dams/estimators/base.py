@@ -28,8 +28,8 @@ def warn_if_constant(labels: np.ndarray) -> None:
     constant = np.flatnonzero((labels == labels[:1]).all(axis=0))
     if constant.size:
         warnings.warn(
-            f"The label is constant ({labels[0, constant[0]]:g}): the predictor will be that constant, whatever the "
-            "covariates. Check that y holds the labels you meant.",
+            f"The label is constant ({labels[0, constant[0]]:g}): there is nothing to learn from the covariates. "
+            "Check that y holds the labels you meant.",
             UserWarning,
             stacklevel=3,
         )
