@@ -79,11 +79,16 @@ class Moments:
         if sparse.issparse(X):
             mean = np.asarray(X.mean(axis=0)).ravel()
             covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
+            rounding = 4 * n * np.finfo(float).eps
         else:
             # Centring first keeps the digits that a column far from zero would lose.
             mean = X.mean(axis=0)
             X = X - mean
             covariance = X.T @ X / n
+            rounding = (n * np.finfo(float).eps) ** 2
+        # A constant column leaves rounding errors, which a solver that scales its columns would take for data.
+        constant = np.diagonal(covariance) <= rounding * mean**2
+        covariance[constant, :] = covariance[:, constant] = 0
         if Y is None:
             return cls(n, mean, covariance)
         label_mean = Y.mean(axis=0)
