@@ -37,7 +37,7 @@ def build_cell(key: CellKey, labels: tuple[Label, ...], table: pd.DataFrame | No
     is not identified.
     """
     if table is None:
-        clean, structural = DATASETS[key.dataset](rows, generator(seed, "sample", *key.parts))  # type: ignore[misc]
+        clean, structural = DATASETS[key.dataset].load(rows, generator(seed, "sample", *key.parts))
     else:
         clean, structural = table, None
     X = clean.to_numpy()

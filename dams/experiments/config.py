@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from dams.datasets.registry import DATASETS
+from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.methods import METHODS
 from dams.experiments.outputs import OUTPUTS
 from dams.missingness import Free, Nested, Opposing
@@ -158,6 +158,26 @@ class Study(Strict):
         return self
 
 
+class CsvDataset(Strict):
+    """A user's own table: a CSV file with one header line, and the types of the columns to use."""
+
+    path: str
+    numeric: list[str] = []
+    binary: list[str] = []
+    categorical: list[str] = []
+    separator: str = ","
+
+    @model_validator(mode="after")
+    def _columns_are_typed_once(self) -> CsvDataset:
+        columns = [*self.numeric, *self.binary, *self.categorical]
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise ValueError(f"columns must be listed once, got {twice} twice")
+        if not columns:
+            raise ValueError("no columns; list them under numeric, binary or categorical")
+        return self
+
+
 class Bootstrap(Strict):
     """Intervals: crossed bootstrap over β and rate draws."""
 
@@ -171,6 +191,9 @@ class Config(Strict):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     seed: Annotated[int, Field(ge=0)] = 2023
     studies: Annotated[dict[Name, Study], Field(min_length=1)]
+    datasets: dict[Name, CsvDataset] = {}
+    data_dir: str | None = None
+    recipe: Literal["paper_text", "released_notebook"] = "paper_text"
     bootstrap: Bootstrap = Bootstrap()
     block_size: Annotated[dict[str, Count], Field(validate_default=True)] = {}
 
@@ -181,13 +204,19 @@ class Config(Strict):
 
     @model_validator(mode="after")
     def _known_datasets(self) -> Config:
+        for name in self.datasets:
+            if name in DATASETS:
+                raise ValueError(
+                    f"datasets.{name}: the name is taken by a data set that comes with dams; choose another"
+                )
         for name, study in self.studies.items():
             for dataset in study.datasets:
-                if dataset not in DATASETS:
+                known = [*DATASETS, *self.datasets]
+                if dataset not in known:
                     raise ValueError(
-                        f"studies.{name}.datasets: unknown data set '{dataset}'; {nearest(dataset, DATASETS)}"
+                        f"studies.{name}.datasets: unknown data set '{dataset}'; {nearest(dataset, known)}"
                     )
-                if "structural" in study.labels and DATASETS[dataset].kind != "scenario":
+                if "structural" in study.labels and not is_scenario(dataset):
                     raise ValueError(
                         f"studies.{name}.labels: 'structural' labels belong to the synthetic scenarios; "
                         f"data set '{dataset}' has none. Use random_linear."

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dams.datasets.registry import DATASETS
 from dams.experiments.config import Config, Study
 from dams.experiments.methods import METHODS
 from dams.experiments.outputs import OUTPUTS
@@ -115,12 +114,6 @@ def blocks(config: Config) -> Iterator[Block]:
                 whole = Block(name, dataset, group, 0, (), tuple(fits), tuple(study.labels), study.rows, config.seed)
                 for number, start in enumerate(range(0, len(cells), size)):
                     yield replace(whole, number=number, cells=tuple(cells[start : start + size]))
-
-
-def tables(config: Config) -> list[str]:
-    """Names of the real data sets that a run needs."""
-    names = {d for study in config.studies.values() for d in study.datasets}
-    return sorted(d for d in names if DATASETS[d].kind == "table")
 
 
 def outputs(config: Config) -> dict[str, dict[str, Any]]:

@@ -33,6 +33,22 @@ OUTPUTS: dict[str, Output] = {
         "dams.report.table1:table1",
         "Target MSE/Var(Y) of every predictor; the best of each block in bold, the oracle in grey.",
     ),
+    "intervals": Output(
+        "table",
+        "dams.report.intervals:intervals",
+        "Target MSE/Var(Y) with 95 % intervals over β and rate draws, and, beside them, the pooled ones as published.",
+        each_dataset=True,
+    ),
+    "paired_differences": Output(
+        "table",
+        "dams.report.paired:paired",
+        "Score of every method minus that of the source predictor and of the oracle, cell by cell.",
+    ),
+    "error_against_distance": Output(
+        "figure",
+        "dams.report.error_against_distance:error_against_distance",
+        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates.",
+    ),
     "error_against_epsilon": Output(
         "figure",
         "dams.report.error_against_epsilon:error_against_epsilon",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dams.datasets.registry import DATASETS
+from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
 from dams.models import MODELS
 from dams.report.tables import REGIME_SYMBOLS, Entry, Section
@@ -26,7 +26,7 @@ def column_heads(columns: pd.DataFrame) -> list[tuple[str, ...]]:
         regime = REGIME_SYMBOLS.get(regime, regime)
         if pd.notna(column["epsilon"]):
             regime += f", ε = {column['epsilon']:g}"
-        head = [DATASETS[dataset].title if dataset in DATASETS else dataset, regime]
+        head = [title_of(dataset), regime]
         heads.append((*head, str(column["labels"]).replace("_", " ")) if several_labels else tuple(head))
     return heads
 

@@ -1,6 +1,7 @@
-# Configuration and the helpers that all rules share.
+# Configuration and the functions that all rules share.
 from pathlib import Path
 
+from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
 
@@ -16,8 +17,18 @@ except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
 
 RESULTS = f"results/{RUN.name}"
+# Raw files serve every run.
+RAW = "data/raw"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = design.outputs(RUN)
+UCI_USED = sorted(
+    {
+        name
+        for study in RUN.studies.values()
+        for name in study.datasets
+        if name in DATASETS and DATASETS[name].kind == "uci"
+    }
+)
 
 
 wildcard_constraints:
@@ -29,12 +40,48 @@ wildcard_constraints:
 
 
 def code(*folders):
-    """Modules that a rule depends on: Snakemake does not see that an installed package was edited."""
+    """Modules behind a job. Snakemake does not see that a package was edited, so they count as input."""
     return sorted(
         str(path) for folder in folders for path in Path(folder).rglob("*.py")
     )
 
 
 LIBRARY = code(
-    "dams/datasets", "dams/estimators", "dams/experiments", "dams/models"
-) + sorted(str(path) for path in Path("dams").glob("*.py"))
+    "dams/datasets",
+    "dams/estimators",
+    "dams/experiments",
+    "dams/imputation",
+    "dams/models",
+) + [
+    f"dams/{name}.py"
+    for name in ("missingness", "moments", "registry", "relative", "validation")
+]
+
+
+def block_of(wildcards):
+    """What run_block is to do."""
+    return BLOCKS[
+        f"{wildcards.study}/{wildcards.dataset}-{wildcards.group}-{wildcards.number}"
+    ]
+
+
+def data_of(wildcards):
+    """Prepared covariates; a scenario is sampled inside the job."""
+    return (
+        []
+        if is_scenario(wildcards.dataset)
+        else [f"{RESULTS}/data/{wildcards.dataset}.npz"]
+    )
+
+
+def raw_of(wildcards):
+    """Raw files of a data set: fetched, the user's own, or none."""
+    if wildcards.dataset in RUN.datasets:
+        return [RUN.datasets[wildcards.dataset].path]
+    return [f"{RAW}/{wildcards.dataset}.json"] if wildcards.dataset in UCI_USED else []
+
+
+def table_of(wildcards):
+    """How a user's own table is to be read."""
+    own = RUN.datasets.get(wildcards.dataset)
+    return own.model_dump() if own else None

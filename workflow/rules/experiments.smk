@@ -1,20 +1,6 @@
 # Cells × models × methods: one job a block, then all records in one file.
 
 
-def block_of(wildcards):
-    return BLOCKS[
-        f"{wildcards.study}/{wildcards.dataset}-{wildcards.group}-{wildcards.number}"
-    ]
-
-
-def data_of(wildcards):
-    return (
-        [f"{RESULTS}/data/{wildcards.dataset}.npz"]
-        if wildcards.dataset in design.tables(RUN)
-        else []
-    )
-
-
 rule run_block:
     input:
         data=data_of,
