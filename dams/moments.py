@@ -72,6 +72,9 @@ class Moments:
     label_covariance: Array | None = None  # Cov(X, Y), (d, k)
     label_variance: Array | None = None  # Var(Y), (k,)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "covariance", _without_rounding(self.covariance, self.mean, 1e-20))
+
     @classmethod
     def of(cls, X: Any, Y: Array | None = None) -> Moments:
         """Moments of the rows of X (dense or sparse) and, if given, of the label columns Y of shape (n, k)."""
@@ -79,16 +82,13 @@ class Moments:
         if sparse.issparse(X):
             mean = np.asarray(X.mean(axis=0)).ravel()
             covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
-            rounding = 4 * n * np.finfo(float).eps
+            # Subtracting loses more digits than centring does.
+            covariance = _without_rounding(covariance, mean, 4 * n * np.finfo(float).eps)
         else:
             # Centring first keeps the digits that a column far from zero would lose.
             mean = X.mean(axis=0)
             X = X - mean
             covariance = X.T @ X / n
-            rounding = (n * np.finfo(float).eps) ** 2
-        # A constant column leaves rounding errors, which a solver that scales its columns would take for data.
-        constant = np.diagonal(covariance) <= rounding * mean**2
-        covariance[constant, :] = covariance[:, constant] = 0
         if Y is None:
             return cls(n, mean, covariance)
         label_mean = Y.mean(axis=0)
@@ -129,3 +129,13 @@ class Moments:
             None if self.label_covariance is None else move_mean(self.label_covariance, r),
             self.label_variance,
         )
+
+
+def _without_rounding(covariance: Array, mean: Array, share: float) -> Array:
+    """Zero the rows and columns of a covariance whose variance is below that share of the mean's square.
+
+    There the column is constant, and what is left are rounding errors, which a solver that scales its columns would
+    take for data.
+    """
+    varies = np.abs(np.diagonal(covariance)) > share * np.square(mean)
+    return covariance if varies.all() else covariance * np.outer(varies, varies)

@@ -114,6 +114,13 @@ def test_a_constant_column_varies_with_nothing(make, value, rows):
     assert covariance[0, 0] > 0
 
 
+def test_pooling_leaves_a_constant_column_constant():
+    """The two means differ by rounding, which is no variance between samples."""
+    first, second = np.full((7, 1), 0.1), np.full((1000, 1), 0.1)
+    assert first.mean() != second.mean()
+    assert Moments.of(first).pooled(Moments.of(second)).covariance.item() == 0
+
+
 def test_cross_moments_need_labels(sample):
     with pytest.raises(ValueError, match="without labels"):
         _ = Moments.of(sample[0]).cross
