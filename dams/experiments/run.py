@@ -15,7 +15,7 @@ from dams.experiments.cells import Cell, build_cell
 from dams.experiments.design import Block, Fit
 from dams.experiments.methods import METHODS
 from dams.experiments.progress import Progress
-from dams.experiments.records import COLUMNS, TIMINGS
+from dams.experiments.records import TIMINGS, as_records
 from dams.experiments.scores import score
 from dams.experiments.seeding import generator
 from dams.models import MODELS, Sample
@@ -50,7 +50,7 @@ def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, p
                 records += rows
                 timings.append({**rows[0], "fit_seconds": round(seconds, 4)})
             progress.step()
-    return pd.DataFrame(records, columns=COLUMNS), pd.DataFrame(timings, columns=TIMINGS)
+    return as_records(records), pd.DataFrame(timings, columns=TIMINGS)
 
 
 def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], float]]:
@@ -68,7 +68,8 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
                     prepared = _prepare(block, cell, name)
                 if isinstance(prepared, Exception):
                     raise prepared
-                train, test = (_select(sample, wanted) for sample in prepared)
+                # A sample of which all labels are wanted stays itself, with the moments it has.
+                train, test = prepared if wanted.all() else (part.with_labels(wanted) for part in prepared)
                 rng = generator(block.seed, "model", *cell.key.parts, fit.model, name)
                 mse[wanted] = MODELS[fit.model].errors(train, test, rng)
             except Exception as error:
@@ -83,11 +84,6 @@ def _prepare(block: Block, cell: Cell, method: str) -> tuple[Sample, Sample] | E
         return METHODS[method].prepare(cell, generator(block.seed, "method", *cell.key.parts, method))
     except Exception as error:
         return error
-
-
-def _select(sample: Sample, wanted: np.ndarray) -> Sample:
-    """Keep the wanted labels; a sample of which all are wanted stays itself, with the moments it has."""
-    return sample if wanted.all() else Sample(sample.X, sample.Y[:, wanted])
 
 
 def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str) -> dict[str, Any]:
@@ -109,6 +105,6 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "mse": mse,
         "var_y": var_y,
         "rate_distance": cell.rate_distance,
-        "dropped": ";".join(cell.dropped),
-        "failure": failure.replace("\n", " "),
+        "dropped": ";".join(cell.dropped) or None,
+        "failure": failure.replace("\n", " ") or None,
     }

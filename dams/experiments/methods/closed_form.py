@@ -1,6 +1,6 @@
 """Algorithm 2: the linear target predictor from moments of source and target."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,10 @@ class MomentsOnly(Sample):
     def moments(self) -> Moments:
         """The adjusted moments."""
         return self.adjusted
+
+    def with_labels(self, wanted: np.ndarray) -> Sample:
+        """Keep some of the labels, in the adjusted moments too."""
+        return replace(self, Y=self.Y[:, wanted], adjusted=self.adjusted.with_labels(wanted))
 
 
 def closed_form(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:
