@@ -8,6 +8,7 @@ min_version("9.8")
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/experiments.smk"
+include: "workflow/rules/theory.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -16,4 +17,5 @@ rule all:
     input:
         tables=rules.tables.input,
         figures=rules.figures.input,
+        theory=rules.theory.input if RUN.theory else [],
         provenance=f"{RESULTS}/provenance.json",

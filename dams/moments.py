@@ -15,7 +15,7 @@ source → target    r = 1 − q^t/q^s        1 − r = (1 − m^t)/(1 − m^s)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -128,17 +128,6 @@ class Moments:
             self.label_mean,
             None if self.label_covariance is None else move_mean(self.label_covariance, r),
             self.label_variance,
-        )
-
-    def with_labels(self, wanted: Array) -> Moments:
-        """Keep some of the labels; `wanted` is a mask over them."""
-        if self.label_mean is None or self.label_covariance is None or self.label_variance is None:
-            raise ValueError("These moments were made without labels.")
-        return replace(
-            self,
-            label_mean=self.label_mean[wanted],
-            label_covariance=self.label_covariance[:, wanted],
-            label_variance=self.label_variance[wanted],
         )
 
 

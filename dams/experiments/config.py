@@ -247,6 +247,7 @@ class Config(Strict):
     datasets: dict[Name, CsvDataset] = {}
     data_dir: str | None = None
     recipe: Literal["paper_text", "released_notebook"] = "paper_text"
+    theory: bool = False
     bootstrap: Bootstrap = Bootstrap()
     block_size: Annotated[dict[str, Count], Field(validate_default=True)] = {}
 

@@ -55,3 +55,33 @@ OUTPUTS: dict[str, Output] = {
         "Target MSE/Var(Y) of linear predictors as source and target rates oppose each other.",
     ),
 }
+
+
+# Figures that need no records.
+THEORY_FIGURES: dict[str, Output] = {
+    "redundant_risk": Output(
+        "figure",
+        "dams.report.theory_figures:redundant_risk",
+        "Example 1: as ε → 0 the source predictor is no better on the target than the label mean.",
+    ),
+    "confounded_risk": Output(
+        "figure",
+        "dams.report.theory_figures:confounded_risk",
+        "Example 2: without adaptation the risk can exceed that of the label mean by any factor.",
+    ),
+    "regularisation_paths": Output(
+        "figure",
+        "dams.report.theory_figures:regularisation_paths",
+        "Losing values completely at random acts on linear regression as a quadratic penalty.",
+    ),
+    "bound_on_relative_missingness": Output(
+        "figure",
+        "dams.report.theory_figures:bound_on_relative_missingness",
+        "The finite-sample bound on the relative missingness always covers; the delta interval is narrower.",
+    ),
+    "improper_filter": Output(
+        "figure",
+        "dams.report.theory_figures:improper_filter",
+        "A filter that can only delete reproduces the target where it loses more, and nowhere else.",
+    ),
+}

@@ -22,8 +22,6 @@ from dams.models import MODELS, Sample
 
 log = logging.getLogger(__name__)
 
-VARIANT = "corrected"
-
 
 def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fit everything in a block.
@@ -68,8 +66,7 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
                     prepared = _prepare(block, cell, name)
                 if isinstance(prepared, Exception):
                     raise prepared
-                # A sample of which all labels are wanted stays itself, with the moments it has.
-                train, test = prepared if wanted.all() else (part.with_labels(wanted) for part in prepared)
+                train, test = (sample.select(wanted) for sample in prepared)
                 rng = generator(block.seed, "model", *cell.key.parts, fit.model, name)
                 mse[wanted] = MODELS[fit.model].errors(train, test, rng)
             except Exception as error:
@@ -96,7 +93,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "regime": cell.key.regime,
         "epsilon": cell.key.epsilon,
         "labels": cell.labels[k].kind,
-        "variant": VARIANT,
+        "variant": METHODS[fit.method].variant,
         "model": fit.model,
         "method": fit.method,
         "draw": cell.key.draw,

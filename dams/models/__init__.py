@@ -24,9 +24,9 @@ class Sample:
         """All that a linear model needs, made in one pass over the rows."""
         return Moments.of(self.X, self.Y)
 
-    def with_labels(self, wanted: np.ndarray) -> Sample:
-        """Keep some of the labels; `wanted` is a mask over them."""
-        return replace(self, Y=self.Y[:, wanted])
+    def select(self, wanted: np.ndarray) -> Sample:
+        """Keep the wanted labels; a sample of which all are wanted stays itself, with the moments it has."""
+        return self if wanted.all() else replace(self, Y=self.Y[:, wanted])
 
 
 Errors = Callable[[Sample, Sample, np.random.Generator], np.ndarray]

@@ -58,10 +58,11 @@ LINES = {
     "source": Line("#d55e00", "-", "s"),
     "imputed": Line("#e69f00", (0, (1, 1)), "D"),
     "closed_form": Line("#0072b2", "--", "o"),
+    "closed_form_as_published": Line("#56b4e9", ":", "x"),
     "nonparametric": Line("#009e73", "-.", "^"),
     "two_way": Line("#cc79a7", (0, (3, 1, 1, 1, 1, 1)), "v"),
 }
-_OTHERS = [Line("#56b4e9", ":", "x"), Line("#000000", "--", "+"), Line("#8c510a", "-.", "*")]
+_OTHERS = [Line("#000000", "--", "+"), Line("#8c510a", "-.", "*")]
 
 
 def line_of(method: str) -> Line:

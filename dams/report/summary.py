@@ -16,7 +16,7 @@ from dams.models import MODELS
 from dams.stats import crossed_bootstrap, pooled_interval
 
 # Records that differ only in method, draw and β belong to one comparison.
-COMPARISON = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model"]
+COMPARISON = ["experiment", "dataset", "regime", "epsilon", "labels", "model"]
 
 
 _ORDER = {
@@ -116,7 +116,7 @@ def in_display_order(frame: pd.DataFrame) -> pd.DataFrame:
         known = {name: rank for rank, name in enumerate(_ORDER.get(str(column.name), ()))}
         return column.map(lambda name: (known.get(name, len(known)), name)) if known else column
 
-    order = ["dataset", "regime", "epsilon", "labels", "experiment", "variant", "model", "method"]
+    order = ["dataset", "regime", "epsilon", "labels", "experiment", "model", "method"]
     return frame.sort_values(order, key=key, kind="stable", ignore_index=True)
 
 

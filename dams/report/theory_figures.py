@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -170,15 +169,6 @@ def improper_filter(random_state: Any = None) -> Figure:
     panel.set_ylabel("total variation distance to the target")
     panel.legend(loc="center right")
     return figure
-
-
-FIGURES: dict[str, Callable[[Any], Figure]] = {
-    "redundant_risk": redundant_risk,
-    "confounded_risk": confounded_risk,
-    "regularisation_paths": regularisation_paths,
-    "bound_on_relative_missingness": bound_on_relative_missingness,
-    "improper_filter": improper_filter,
-}
 
 
 def _class_law(d: int) -> np.ndarray:

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from dams.experiments.outputs import THEORY_FIGURES
 from dams.report.figures import save_figure
-from dams.report.theory_figures import FIGURES
+
+FIGURES = {name: output.make for name, output in THEORY_FIGURES.items()}
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from pathlib import Path
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
+from dams.experiments.outputs import THEORY_FIGURES
 
 # Snakemake merges every file it is given, so the default is read only where none was named.
 if "studies" not in config:
@@ -21,6 +22,8 @@ RESULTS = f"results/{RUN.name}"
 RAW = "data/raw"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = design.outputs(RUN)
+FIGURE_FORMATS = ["svg", "pdf", "png"]
+TABLE_FORMATS = ["csv", "tex", "md"]
 UCI_USED = sorted(
     {
         name

@@ -1,6 +1,4 @@
 # Tables, figures and where they came from.
-FIGURE_FORMATS = ["svg", "pdf", "png"]
-TABLE_FORMATS = ["csv", "tex", "md"]
 
 
 rule write_table:
