@@ -52,8 +52,9 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     -------
     X̃ of the same type, shape and labels as X.
     """
-    if not sparse.issparse(X) and np.ndim(X) != 2:
-        raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {np.shape(X)}.")
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {X.shape}.")
     refuse_nan(X, name="X")
     return delete_at_random(X, check_rates(rates, X.shape[1]), np.random.default_rng(random_state))
 
@@ -61,7 +62,7 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
 def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator) -> Any:
     """Zero entries of column j with probability `rates[j]`, in [0, 1], each on its own."""
     if sparse.issparse(X):
-        coo = X.tocoo()
+        coo = canonical_csr(X).tocoo()
         keep = rng.random(coo.nnz) >= rates[coo.col]
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
         return kept.asformat(X.format)
@@ -71,7 +72,8 @@ def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator) -> Any:
     if corrupted.dtype.kind == "f":
         corrupted += 0.0
     if isinstance(X, pd.DataFrame):
-        return pd.DataFrame(corrupted, index=X.index, columns=X.columns)
+        # Columns of several types met in one array; each gets its own type back.
+        return pd.DataFrame(corrupted, index=X.index, columns=X.columns).astype(X.dtypes)
     return corrupted
 
 
@@ -88,6 +90,15 @@ def _draw_kept(shape: tuple[int, ...], rates: Rates, rng: np.random.Generator) -
     tied = np.flatnonzero(draws == threshold)
     kept.ravel()[tied] = rng.random(len(tied)) >= (rates * 256 - whole)[tied % shape[1]]
     return kept
+
+
+def canonical_csr(X: Any) -> Any:
+    """Return a sparse matrix as CSR with every entry stored once: stored in two parts, it would count as two values."""
+    csr = X.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
 
 
 @dataclass(frozen=True)

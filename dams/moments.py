@@ -77,6 +77,9 @@ class Moments:
     label_covariance: Array | None = None  # Cov(X, Y), (d, k)
     label_variance: Array | None = None  # Var(Y), (k,)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "covariance", _without_rounding(self.covariance, self.mean, 1e-20))
+
     @classmethod
     def of(cls, X: Any, Y: Array | None = None) -> Moments:
         """Moments of the rows of X (dense or sparse) and, if given, of the label columns Y of shape (n, k)."""
@@ -133,7 +136,9 @@ def _centre_if_needed(X: Any) -> tuple[Array, Array, Any]:
     n = X.shape[0]
     if sparse.issparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
-        return mean, (X.T @ X).toarray() / n - np.outer(mean, mean), X
+        covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
+        # Subtracting loses more digits than centring does.
+        return mean, _without_rounding(covariance, mean, 4 * n * np.finfo(float).eps), X
     mean = np.ones(n) @ X / n
     covariance = X.T @ X / n - np.outer(mean, mean)
     if (np.square(mean) <= FAR_FROM_ZERO * np.diagonal(covariance)).all():
@@ -141,3 +146,13 @@ def _centre_if_needed(X: Any) -> tuple[Array, Array, Any]:
     mean = X.mean(axis=0)
     X = X - mean
     return mean, X.T @ X / n, X
+
+
+def _without_rounding(covariance: Array, mean: Array, share: float) -> Array:
+    """Zero the rows and columns of a covariance whose variance is below that share of the mean's square.
+
+    There the column is constant, and what is left are rounding errors, which a solver that scales its columns would
+    take for data.
+    """
+    varies = np.abs(np.diagonal(covariance)) > share * np.square(mean)
+    return covariance if varies.all() else covariance * np.outer(varies, varies)

@@ -26,13 +26,7 @@ def column_names(X: Any) -> list[str] | None:
 def refuse_nan(X: Any, *, name: str) -> None:
     """Raise where X holds NaN: here a missing value is a zero, and which of the two a user meant can't be guessed."""
     values = X.tocoo().data if sparse.issparse(X) else X
-    if isinstance(values, pd.DataFrame):
-        nan = values.isna().to_numpy()
-    else:
-        values = np.asarray(values)
-        if values.dtype.kind not in "fc":
-            return
-        nan = np.isnan(values)
+    nan = np.asarray(pd.isna(values if isinstance(values, pd.DataFrame) else np.asarray(values)))
     if not nan.any():
         return
     where = ""

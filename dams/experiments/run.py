@@ -15,7 +15,7 @@ from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenari
 from dams.experiments.design import Block, Fit
 from dams.experiments.methods import METHODS
 from dams.experiments.progress import Progress
-from dams.experiments.records import COLUMNS, TIMINGS
+from dams.experiments.records import TIMINGS, as_records
 from dams.experiments.scores import score
 from dams.experiments.seeding import generator
 from dams.models import MODELS, Sample
@@ -51,7 +51,7 @@ def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, p
                 records += rows
                 timings.append({**rows[0], "fit_seconds": round(seconds, 4)})
             progress.step()
-    return pd.DataFrame(records, columns=COLUMNS), pd.DataFrame(timings, columns=TIMINGS)
+    return as_records(records), pd.DataFrame(timings, columns=TIMINGS)
 
 
 def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], float]]:
@@ -105,6 +105,6 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "mse": mse,
         "var_y": var_y,
         "rate_distance": cell.rate_distance,
-        "dropped": ";".join(cell.dropped),
-        "failure": failure.replace("\n", " "),
+        "dropped": ";".join(cell.dropped) or None,
+        "failure": failure.replace("\n", " ") or None,
     }
