@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dams.experiments import cells
-from dams.experiments.cells import build_cell, split_rows
+from dams.experiments.cells import build_cell, clean_table, sample_scenario, split_rows
 from dams.experiments.design import CellKey, Label
 from dams.missingness import Free, Nested, Opposing
 
@@ -14,7 +14,7 @@ STRUCTURAL, LINEAR = Label("structural"), Label("random_linear")
 
 def scenario(draw=0, epsilon=0.1, rows=1000, labels=(STRUCTURAL, LINEAR), seed=1):
     key = CellKey("redundant", "opposing", epsilon, Opposing(epsilon), draw)
-    return build_cell(key, labels, None, seed=seed, rows=rows)
+    return build_cell(key, labels, sample_scenario(key, labels, seed=seed, rows=rows), seed=seed)
 
 
 @pytest.fixture
@@ -24,7 +24,8 @@ def table():
 
 
 def real(table, draw=0, regime="free", sampler=None, labels=(LINEAR,), seed=1):
-    return build_cell(CellKey("digits", regime, None, sampler or Free(), draw), labels, table, seed=seed, rows=0)
+    key = CellKey("digits", regime, None, sampler or Free(), draw)
+    return build_cell(key, labels, clean_table(table, "digits", labels, seed=seed), seed=seed)
 
 
 @pytest.mark.parametrize("n", [10, 13, 1000, 1797])
@@ -104,9 +105,7 @@ def test_rates_are_those_of_the_regime():
 
 def test_train_and_test_masks_are_independent():
     """Target train and test are corrupted at the same rates by different draws."""
-    cell = build_cell(
-        CellKey("digits", "free", None, Opposing(0.5), 0), (LINEAR,), pd.DataFrame(np.ones((1000, 2))), seed=1, rows=0
-    )
+    cell = real(pd.DataFrame(np.ones((1000, 2))), sampler=Opposing(0.5))
     train, test = cell.target_train.X[:100], cell.target_test.X
     assert 0.3 < (train == test).mean() < 0.7
 
@@ -124,7 +123,7 @@ def test_epsilons_have_streams_of_their_own():
 
 
 def test_columns_the_source_never_shows_are_dropped_and_named(monkeypatch, table):
-    def lose_b(X, rates, *, random_state):
+    def lose_b(X, rates, rng):
         corrupted = X.copy()
         if len(X) == 80 and not lost:
             corrupted[:, 1] = 0
@@ -132,8 +131,16 @@ def test_columns_the_source_never_shows_are_dropped_and_named(monkeypatch, table
         return corrupted
 
     lost = []
-    monkeypatch.setattr(cells, "apply_missingness", lose_b)
+    monkeypatch.setattr(cells, "delete_at_random", lose_b)
     cell = real(table)
     assert cell.dropped == ("b",)
     assert [part.X.shape[1] for part in (cell.source_train, cell.target_train, cell.target_test)] == [2, 2, 2]
     assert set(cell.target_test.X[:, 1]) <= set(table["c"])
+
+
+def test_what_methods_share_is_computed_from_the_training_rows_and_the_test_labels():
+    cell = scenario()
+    source, target = cell.source_train.X, cell.target_train.X
+    expected = 1 - (target != 0).mean(axis=0) / (source != 0).mean(axis=0)
+    np.testing.assert_allclose(cell.relative_missingness.r, expected)
+    np.testing.assert_allclose(cell.var_y, np.var(cell.target_test.Y, axis=0))

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dams.experiments import cells
 from dams.experiments.config import parse
 from dams.experiments.design import blocks
 from dams.experiments.methods import METHODS, Method
@@ -123,10 +124,8 @@ def test_a_number_that_is_none_is_a_failure(failing, small, run_all):
     assert nonsense["score"].isna().all()
 
 
-def test_a_constant_label_is_a_failure(small, study, run_all, monkeypatch):
-    from dams.experiments import cells
-
-    monkeypatch.setattr(cells, "_label", lambda label, key, X, structural, seed: np.ones(len(X)))
+def test_a_constant_label_is_a_failure(small, run_all, monkeypatch):
+    monkeypatch.setattr(cells, "_coefficients", lambda n_features, labels, seed, *scope: np.zeros((n_features, 1)))
     records = run_all(small)
     assert records["failure"].str.match(re.escape("the label is constant in the target test rows")).all()
 

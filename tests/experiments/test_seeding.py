@@ -42,4 +42,4 @@ def test_streams_are_uncorrelated():
 def test_the_digits_are_the_same_on_every_machine():
     """Records of one release can be made again with the next: a change here is a change of all results."""
     drawn = generator(2023, "corruption", "adult", "free", 17).integers(2**31, size=3)
-    assert drawn.tolist() == [1923878518, 317909138, 41280887]
+    assert drawn.tolist() == [594248354, 941150303, 168327725]
