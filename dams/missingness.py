@@ -77,6 +77,15 @@ def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator) -> Any:
     return corrupted
 
 
+def canonical_csr(X: Any) -> Any:
+    """Return a sparse matrix as CSR with every entry stored once: stored in two parts, it would count as two values."""
+    csr = X.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
 def _draw_kept(shape: tuple[int, ...], rates: Rates, rng: np.random.Generator) -> np.ndarray:
     """Mask ξ with P(ξ_ij = 0) = rates[j], from one random byte an entry: drawing dominates a sweep, bytes are cheap.
 
@@ -90,15 +99,6 @@ def _draw_kept(shape: tuple[int, ...], rates: Rates, rng: np.random.Generator) -
     tied = np.flatnonzero(draws == threshold)
     kept.ravel()[tied] = rng.random(len(tied)) >= (rates * 256 - whole)[tied % shape[1]]
     return kept
-
-
-def canonical_csr(X: Any) -> Any:
-    """Return a sparse matrix as CSR with every entry stored once: stored in two parts, it would count as two values."""
-    csr = X.tocsr()
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    return csr
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,16 @@ class Moments:
         )
 
 
+def _without_rounding(covariance: Array, mean: Array, share: float) -> Array:
+    """Zero the rows and columns of a covariance whose variance is below that share of the mean's square.
+
+    There the column is constant, and what is left are rounding errors, which a solver that scales its columns would
+    take for data.
+    """
+    varies = np.abs(np.diagonal(covariance)) > share * np.square(mean)
+    return covariance if varies.all() else covariance * np.outer(varies, varies)
+
+
 def _centre_if_needed(X: Any) -> tuple[Array, Array, Any]:
     """E[X], Cov(X), and X itself, centred if it lies so far from zero that rounding would show otherwise."""
     n = X.shape[0]
@@ -146,13 +156,3 @@ def _centre_if_needed(X: Any) -> tuple[Array, Array, Any]:
     mean = X.mean(axis=0)
     X = X - mean
     return mean, X.T @ X / n, X
-
-
-def _without_rounding(covariance: Array, mean: Array, share: float) -> Array:
-    """Zero the rows and columns of a covariance whose variance is below that share of the mean's square.
-
-    There the column is constant, and what is left are rounding errors, which a solver that scales its columns would
-    take for data.
-    """
-    varies = np.abs(np.diagonal(covariance)) > share * np.square(mean)
-    return covariance if varies.all() else covariance * np.outer(varies, varies)

@@ -159,3 +159,23 @@ def test_opposing_rates_alternate_and_draw_nothing():
     np.testing.assert_allclose(source, [0.9, 0.1, 0.9])
     np.testing.assert_allclose(target, [0.1, 0.9, 0.1])
     assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state
+
+
+def test_nan_is_refused_with_what_to_do(clean):
+    clean[3, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X contains NaN in column 2\. .*replace NaN by 0"):
+        apply_missingness(clean, RATES)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        apply_missingness(sparse.csr_matrix(clean), RATES)
+
+
+def test_a_lost_negative_value_is_a_plain_zero():
+    corrupted = apply_missingness(np.full((1000, 1), -1.0), 0.5, random_state=0)
+    assert not np.signbit(corrupted[corrupted == 0]).any()
+
+
+@pytest.mark.parametrize("rate", [1 / 256, 0.5 / 256, 255.5 / 256, 1 - 1e-9, 1e-4])
+def test_rates_are_not_rounded_to_what_a_byte_holds(rate):
+    n = 4_000_000
+    lost = 1 - apply_missingness(np.ones((n // 4, 4), dtype=np.float32), rate, random_state=0).mean(dtype=float)
+    assert abs(lost - rate) <= 5 * np.sqrt(rate * (1 - rate) / n)

@@ -50,7 +50,7 @@ def read_records(path: str | Path) -> pd.DataFrame:
         raise ValueError(f"{path} does not hold records: expected columns {COLUMNS}, got {found}.")
     # An empty field is the one sign of no value; a failure may well say "nan".
     no_value = {column: [""] for column in ("epsilon", *VALUES)}
-    return pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values=no_value, float_precision="round_trip")
+    return pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values=no_value)
 
 
 def gather(paths: Iterable[str | Path]) -> pd.DataFrame:

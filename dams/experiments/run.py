@@ -106,5 +106,6 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "var_y": var_y,
         "rate_distance": cell.rate_distance,
         "dropped": ";".join(cell.dropped) or None,
-        "failure": failure.replace("\n", " ") or None,
+        # On one line, for files that are counted and read line by line.
+        "failure": " ".join(failure.split()) or None,
     }
