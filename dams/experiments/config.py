@@ -231,6 +231,17 @@ class CsvDataset(Strict):
         return self
 
 
+class Eicu(Strict):
+    """The eICU study. Without credentialed data it runs on a simulated cohort, and says so."""
+
+    source: Literal["simulated", "physionet", "folder"] = "simulated"
+    folder: str = "data/eicu"
+    hospitals: Annotated[list[int], Field(min_length=2, max_length=2)] = [73, 264]
+    size: Literal["default", "test"] = "default"
+    scenario: Literal["ucar", "block_ucar", "hourly", "population", "mar", "mnar"] = "ucar"
+    strength: Annotated[float, Field(ge=0)] = 1.0
+
+
 class Bootstrap(Strict):
     """Intervals: crossed bootstrap over β and rate draws."""
 
@@ -248,6 +259,7 @@ class Config(Strict):
     data_dir: str | None = None
     recipe: Literal["paper_text", "released_notebook"] = "paper_text"
     theory: bool = False
+    eicu: Eicu | None = None
     bootstrap: Bootstrap = Bootstrap()
     block_size: Annotated[dict[str, Count], Field(validate_default=True)] = {}
 
