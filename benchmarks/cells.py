@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from dams.datasets import load_uci
-from dams.experiments.cells import Cell, build_cell
+from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import CellKey, Label, Sampler
 from dams.missingness import Free, Nested, Opposing
 
@@ -35,4 +35,10 @@ def cells(draws: dict[str, int], labels: dict[str, int]) -> Iterator[Cell]:
             continue
         for regime in regimes:
             for draw in range(count):
-                yield build_cell(CellKey(name, regime, *REGIMES[regime], draw), wanted, table, seed=SEED, rows=ROWS)
+                key = CellKey(name, regime, *REGIMES[regime], draw)
+                clean = (
+                    sample_scenario(key, wanted, seed=SEED, rows=ROWS)
+                    if table is None
+                    else clean_table(table, name, wanted, seed=SEED)
+                )
+                yield build_cell(key, wanted, clean, seed=SEED)

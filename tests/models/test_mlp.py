@@ -9,7 +9,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.utils import shuffle
 
 from dams.datasets import load_uci
-from dams.experiments.cells import build_cell
+from dams.experiments.cells import build_cell, clean_table, sample_scenario
 from dams.experiments.design import CellKey, Label
 from dams.missingness import Nested, Opposing
 from dams.models import Sample, mlp
@@ -97,7 +97,8 @@ def test_single_precision_stays_beside_double():
 def test_scenario_follows_sklearn_in_single_precision():
     """Two binary covariates: only four distinct rows, most units die and the loss is soon flat."""
     key = CellKey("redundant", "opposing", 0.1, Opposing(0.1), 0)
-    cell = build_cell(key, (Label("structural"),), None, seed=1, rows=2000)
+    labels = (Label("structural"),)
+    cell = build_cell(key, labels, sample_scenario(key, labels, seed=1, rows=2000), seed=1)
     X, y = cell.source_train.X, cell.source_train.Y[:, 0]
     reference, training = fit_reference(X, y, 5), train_like_sklearn(X, y, 5, dtype=np.float32)
     assert training.epochs[0] == reference.n_iter_
@@ -223,7 +224,8 @@ def test_errors_are_equal_in_law_to_those_of_sklearn():
 @pytest.mark.skipif("DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name the raw UCI files")
 def test_real_cell_follows_sklearn():
     key = CellKey("thyroid", "nested", None, Nested(), 0)
-    cell = build_cell(key, (Label("random_linear"),), load_uci("thyroid"), seed=1, rows=0)
+    labels = (Label("random_linear"),)
+    cell = build_cell(key, labels, clean_table(load_uci("thyroid"), "thyroid", labels, seed=1), seed=1)
     train, test = cell.source_train, cell.target_test
     reference = fit_reference(train.X, train.Y[:, 0], 4)
     training = train_like_sklearn(train.X, train.Y[:, 0], 4, dtype=np.float32)
