@@ -34,12 +34,14 @@ class Region:
 
     def __str__(self) -> str:
         if math.isinf(self.lower):
-            return f"≤ {self.upper:g}"
-        if math.isinf(self.upper):
-            return f"≥ {self.lower:g}"
-        if self.lower == -self.upper:
-            return f"within ±{self.upper:g}"
-        return f"= {self.lower:g}" if self.lower == self.upper else f"{self.lower:g} to {self.upper:g}"
+            text = f"≤ {self.upper:,g}"
+        elif math.isinf(self.upper):
+            text = f"≥ {self.lower:,g}"
+        elif self.lower == -self.upper:
+            text = f"within ±{self.upper:,g}"
+        else:
+            text = f"= {self.lower:,g}" if self.lower == self.upper else f"{self.lower:,g} to {self.upper:,g}"
+        return text.replace("-", "−")
 
 
 @dataclass(frozen=True)

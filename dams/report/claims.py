@@ -28,6 +28,9 @@ from dams.stats import Interval
 FEWEST_DRAWS = 5
 
 
+_CLOSEST = ("place", "quantity", "value", "lower", "upper", "expected")
+
+
 class Verdict(StrEnum):
     """What the evidence says of a claim."""
 
@@ -129,9 +132,10 @@ def check_claims(evidence: Evidence, claims: Sequence[Claim]) -> tuple[pd.DataFr
     Returns
     -------
     claims : DataFrame
-        One row a claim: id, claim, where, kind, verdict, tested, reason, errata, note.
+        One row a claim: id, claim, where, kind, verdict, how many measurements were made and how many came out as
+        expected, the closest call among them, and why the claim can't be tested or decided.
     findings : DataFrame
-        One row a measurement: id, place, quantity, value, lower, upper, expected, verdict, reason.
+        One row a measurement: id, place, quantity, value, lower, upper, at_least, at_most, expected, verdict, reason.
     """
     rows: list[dict[str, Any]] = []
     details: list[dict[str, Any]] = []
@@ -146,6 +150,8 @@ def check_claims(evidence: Evidence, claims: Sequence[Claim]) -> tuple[pd.DataFr
                 "kind": claim.check.kind,
                 "verdict": verdict.value,
                 "tested": sum(finding.measurement is not None for finding in findings),
+                "held": sum(finding.verdict is Verdict.SUPPORTED for finding in findings),
+                **{f"closest_{key}": value for key, value in _row(closest_call(findings)).items() if key in _CLOSEST},
                 "reason": _join_reasons(reasons),
                 "errata": " ".join(claim.errata),
                 "note": claim.note,
@@ -153,6 +159,23 @@ def check_claims(evidence: Evidence, claims: Sequence[Claim]) -> tuple[pd.DataFr
         )
         details += [{"id": claim.id, **_row(finding)} for finding in findings]
     return pd.DataFrame(rows), pd.DataFrame(details)
+
+
+def closest_call(findings: Sequence[Finding]) -> Finding:
+    """Return the finding that speaks least for the claim: furthest outside its region, or least far inside.
+
+    Distances are in half-widths of the interval, so that quantities of different size compare.
+    """
+
+    def margin(finding: Finding) -> float:
+        if finding.measurement is None:
+            return math.inf
+        interval, region = finding.measurement.interval, finding.measurement.region
+        inside = min(interval.mean - region.lower, region.upper - interval.mean)
+        half = (interval.upper - interval.lower) / 2
+        return inside / half if half > 0 else math.copysign(math.inf, inside)
+
+    return min(findings, key=margin)
 
 
 def write_claims(folder: str | Path, claims: str | Path = CLAIMS) -> None:
@@ -202,6 +225,8 @@ def _row(finding: Finding) -> dict[str, Any]:
         "value": measured.interval.mean if measured else math.nan,
         "lower": measured.interval.lower if measured else math.nan,
         "upper": measured.interval.upper if measured else math.nan,
+        "at_least": measured.region.lower if measured else math.nan,
+        "at_most": measured.region.upper if measured else math.nan,
         "expected": str(measured.region) if measured else "",
         "verdict": finding.verdict.value,
         "reason": finding.reason,

@@ -125,9 +125,9 @@ class Evidence:
             if method not in set(records["method"]):
                 return f"the {title_of_method(method)} predictor is not part of this run"
             if model not in set(part["model"]):
-                return f"{MODELS[model].title} on {title_of(scope['dataset'])} is not part of this run"
+                return f"{title_of_model(model)} on {title_of(scope['dataset'])} is not part of this run"
             if not ((part["model"] == model) & (part["method"] == method)).any():
-                return f"no {title_of_method(method)} {MODELS[model].title} of {describe(scope, without='model')}"
+                return f"no {title_of_model(model)} {title_of_method(method)} of {describe(scope, without='model')}"
         return f"no study holds all of {', '.join(predictors)} for {describe(scope)}"
 
 
@@ -142,6 +142,11 @@ def title_of_method(method: str) -> str:
     return (METHODS[method].title if method in METHODS else method.replace("_", " ")).lower()
 
 
+def title_of_model(model: str) -> str:
+    """Return a model family's title in running text."""
+    return "linear" if model == "linear" else MODELS[model].title
+
+
 def describe(scope: Scope, without: str = "") -> str:
     """Say in a few words which part of the records a scope is about."""
     words = []
@@ -154,7 +159,7 @@ def describe(scope: Scope, without: str = "") -> str:
     if scope.get("labels") == "structural":
         words.append("stated labels")
     if "model" in scope and without != "model":
-        words.append(MODELS[scope["model"]].title)
+        words.append(title_of_model(scope["model"]))
     words += [str(scope[name]) for name in ("method", "source", "target", "metric") if name in scope]
     return ", ".join(words) or "all records"
 
