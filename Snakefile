@@ -9,6 +9,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/experiments.smk"
 include: "workflow/rules/theory.smk"
+include: "workflow/rules/eicu.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -17,5 +18,6 @@ rule all:
     input:
         tables=rules.tables.input,
         figures=rules.figures.input,
+        eicu=rules.eicu.input if RUN.eicu else [],
         theory=rules.theory.input if RUN.theory else [],
         provenance=f"{RESULTS}/provenance.json",

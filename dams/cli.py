@@ -17,11 +17,31 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("config", type=Path)
     schema = commands.add_parser("schema", help="write the JSON schema of a configuration, for editors")
     schema.add_argument("path", type=Path, nargs="?", default=Path("config/schema.json"))
+    simulate = commands.add_parser("simulate-eicu", help="write a simulated eICU cohort as FIDDLE would")
+    simulate.add_argument("folder", type=Path)
+    simulate.add_argument("--size", choices=["default", "test"], default="default")
+    simulate.add_argument(
+        "--scenario", choices=["ucar", "block_ucar", "hourly", "population", "mar", "mnar"], default="ucar"
+    )
+    simulate.add_argument("--strength", type=float, default=1.0)
+    simulate.add_argument("--seed", type=int, default=0)
+    download = commands.add_parser("download-eicu", help="download eICU with your own PhysioNet account")
+    download.add_argument("folder", type=Path)
     given = parser.parse_args(arguments)
+    if given.command == "check":
+        return _check(given.config)
     if given.command == "schema":
         given.path.write_text(config.schema(), encoding="utf-8")
-        return 0
-    return _check(given.config)
+    elif given.command == "simulate-eicu":
+        from dams.datasets import simulate_eicu
+
+        options = {"size": given.size, "scenario": given.scenario, "strength": given.strength}
+        simulate_eicu(given.folder, **options, random_state=given.seed)
+    else:
+        from dams.datasets.physionet import download_eicu
+
+        download_eicu(given.folder)
+    return 0
 
 
 def _check(path: Path) -> int:

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from dams.experiments.cells import Cell, build_cell
+from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import Block, Fit
 from dams.experiments.methods import METHODS
 from dams.experiments.progress import Progress
-from dams.experiments.records import COLUMNS, TIMINGS
+from dams.experiments.records import TIMINGS, as_records
 from dams.experiments.scores import score
 from dams.experiments.seeding import generator
 from dams.models import MODELS, Sample
@@ -42,13 +42,16 @@ def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, p
     progress = Progress(block.path, len(block.cells))
     # Threads belong to the scheduler, and sums in another order would be other digits.
     with threadpool_limits(1):
+        labels, seed = block.labels, block.seed
+        real = None if table is None else clean_table(table, block.dataset, labels, seed=seed)
         for key in block.cells:
-            cell = build_cell(key, block.labels, table, seed=block.seed, rows=block.rows)
+            clean = real or sample_scenario(key, labels, seed=seed, rows=block.rows)
+            cell = build_cell(key, labels, clean, seed=seed)
             for rows, seconds in _run_cell(block, cell):
                 records += rows
                 timings.append({**rows[0], "fit_seconds": round(seconds, 4)})
             progress.step()
-    return pd.DataFrame(records, columns=COLUMNS), pd.DataFrame(timings, columns=TIMINGS)
+    return as_records(records), pd.DataFrame(timings, columns=TIMINGS)
 
 
 def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], float]]:
@@ -84,7 +87,7 @@ def _prepare(block: Block, cell: Cell, method: str) -> tuple[Sample, Sample] | E
 
 
 def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str) -> dict[str, Any]:
-    var_y = float(np.var(cell.target_test.Y[:, k]))
+    var_y = float(cell.var_y[k])
     if not failure:
         value, failure = score(mse, var_y)
     return {
@@ -102,6 +105,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "mse": mse,
         "var_y": var_y,
         "rate_distance": cell.rate_distance,
-        "dropped": ";".join(cell.dropped),
-        "failure": failure.replace("\n", " "),
+        "dropped": ";".join(cell.dropped) or None,
+        # On one line, for files that are counted and read line by line.
+        "failure": " ".join(failure.split()) or None,
     }

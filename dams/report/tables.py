@@ -13,6 +13,10 @@ from dams.experiments.records import write_csv
 
 REGIME_SYMBOLS = {"nested": "mˢ ≤ mᵗ", "free": "mˢ ? mᵗ", "opposing": "mˢ ? mᵗ"}
 _LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    **{sign: f"\\{sign}" for sign in "&%#_{}$"},
     "mˢ ≤ mᵗ": r"$m^s \preceq m^t$",
     "mˢ ? mᵗ": r"$m^s\ ?\ m^t$",
     "ε": r"$\epsilon$",
@@ -66,7 +70,7 @@ class Table:
         width = len(self.heads) + 1
         lines = [f"% {self.title}", "% needs \\usepackage{booktabs,xcolor}"]
         lines += [rf"\begin{{tabular}}{{l{'c' * len(self.heads)}}}", r"\toprule"]
-        for level in range(max(len(head) for head in self.heads)):
+        for level in range(max((len(head) for head in self.heads), default=0)):
             cells = [latex_text(head[level]) if level < len(head) else "" for head in self.heads]
             lines.append(" & ".join(["", *cells]) + r" \\")
         for section in self.sections:
@@ -107,10 +111,8 @@ class Table:
 
 def latex_text(text: str) -> str:
     """Escape what LaTeX takes for commands and typeset the paper's symbols."""
-    text = re.sub(r"([&%#_{}$])", r"\\\1", text)
-    for symbol, command in _LATEX.items():
-        text = text.replace(symbol, command)
-    return text
+    # In one pass, so that no command is escaped in turn.
+    return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found.group()], text)
 
 
 def _markdown(entry: Entry) -> str:

@@ -20,6 +20,7 @@ except dams_config.ConfigError as error:
 RESULTS = f"results/{RUN.name}"
 # Raw files serve every run.
 RAW = "data/raw"
+EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = design.outputs(RUN)
 FIGURE_FORMATS = ["svg", "pdf", "png"]
@@ -88,3 +89,19 @@ def table_of(wildcards):
     """How a user's own table is to be read."""
     own = RUN.datasets.get(wildcards.dataset)
     return own.model_dump() if own else None
+
+
+def eicu_files(wildcards):
+    """What run_eicu waits for: the simulated cohort, the download, or a folder of the user's."""
+    return {
+        "simulated": f"{RESULTS}/eicu/simulated",
+        "physionet": f"{EICU_FOLDER}/downloaded.json",
+        "folder": EICU_FOLDER,
+    }[RUN.eicu.source]
+
+
+def eicu_folder(wildcards):
+    """Where the FIDDLE files are."""
+    return (
+        f"{RESULTS}/eicu/simulated" if RUN.eicu.source == "simulated" else EICU_FOLDER
+    )
