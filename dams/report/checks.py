@@ -69,15 +69,13 @@ class Expected(Strict):
             return Region(*self.between)
         if self.within is not None:
             return Region(-self.within, self.within)
-        return Region(
-            -math.inf if self.above is None else self.above, math.inf if self.below is None else self.below
-        )
+        return Region(-math.inf if self.above is None else self.above, math.inf if self.below is None else self.below)
 
 
 class Node(Strict):
     """What all checks share."""
 
-    scope: dict[str, Scalar | list[Scalar]] = {}
+    scope: dict[str, Scalar | list[Scalar]] = Field(default_factory=dict)
     hold: Literal["all", "most", "any"] = "all"
 
 
@@ -299,18 +297,7 @@ class Combined(Node):
 
 
 Check = Annotated[
-    Difference
-    | Ordering
-    | Best
-    | Ratio
-    | Level
-    | Slope
-    | Published
-    | Theory
-    | Rows
-    | Eicu
-    | Untestable
-    | Combined,
+    Difference | Ordering | Best | Ratio | Level | Slope | Published | Theory | Rows | Eicu | Untestable | Combined,
     Field(discriminator="kind"),
 ]
 

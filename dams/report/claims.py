@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from dams.experiments.config import Strict
 from dams.experiments.records import write_csv
@@ -20,9 +20,6 @@ from dams.report.checks import Check, Combined, Measurement, Region
 from dams.report.evidence import Evidence, NotTestable, Scope, describe
 from dams.report.paper import CLAIMS
 from dams.stats import Interval
-
-
-
 
 # Fewer rate draws than this say too little of their spread: a bootstrap of three can't reach 95 %.
 FEWEST_DRAWS = 5
@@ -48,7 +45,7 @@ class Claim(Strict):
     where: str
     check: Check
     note: str = ""
-    errata: list[str] = []
+    errata: list[str] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from dams.datasets.registry import title_of
 from dams.experiments.records import write_csv
-from dams.report.evidence import Evidence, NotTestable
+from dams.report.evidence import Evidence, NotTestable, rows_of
 from dams.report.figures import new_figure, save_figure
 from dams.report.paper import SYNTHETIC, read_errata, read_published
 from dams.stats import Interval, crossed_bootstrap
@@ -45,7 +45,7 @@ def compare(evidence: Evidence) -> pd.DataFrame:
 
 
 def _table1(evidence: Evidence) -> Iterator[dict[str, Any]]:
-    for printed in read_published("table1").to_dict("records"):
+    for printed in rows_of(read_published("table1")):
         for variant, method in _variants(printed["method"]):
             cell = {key: printed[key] for key in ("dataset", "regime", "model")}
             if printed["regime"] == "opposing":
@@ -64,28 +64,26 @@ def _table1(evidence: Evidence) -> Iterator[dict[str, Any]]:
 
 def _variants(method: str) -> list[tuple[str, str]]:
     """Name the methods of ours that answer to a printed one."""
-    corrected = [("corrected", method)]
-    return corrected + [("as_published", "closed_form_as_published")] if method == "closed_form" else corrected
+    as_published = [("as_published", "closed_form_as_published")] if method == "closed_form" else []
+    return [("corrected", method), *as_published]
 
 
 def _eicu(evidence: Evidence) -> Iterator[dict[str, Any]]:
     measured = evidence.eicu
-    for printed in read_published("eicu").to_dict("records"):
+    for printed in rows_of(read_published("eicu")):
         found: list[dict[str, Any]] = []
         if not measured.empty:
             same = measured[["source", "target", "method", "metric"]].eq(
                 [printed[key] for key in ("source", "target", "method", "metric")]
             )
-            found = measured[same.all(axis=1)].to_dict("records")
+            found = rows_of(measured[same.all(axis=1)])
         for row in found:
             ours = Interval(row["value"], row["lower"], row["upper"])
             missing = "our cohort is simulated" if evidence.eicu_is_simulated else ""
             yield {"table": "eicu", **printed, "variant": row["variant"], "ours": ours, "missing": missing}
         if not found:
-            missing = "the eICU experiment is not part of this run"
-            yield {"table": "eicu", **printed, "variant": "corrected", "ours": Interval(*[math.nan] * 3)} | {
-                "missing": missing
-            }
+            missing, nothing = "the eICU experiment is not part of this run", Interval(*[math.nan] * 3)
+            yield {"table": "eicu", **printed, "variant": "corrected", "ours": nothing, "missing": missing}
 
 
 def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,9 +121,7 @@ def published_against_measured(comparison: pd.DataFrame) -> Figure:
         style: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "", "markersize": 5, "alpha": 0.8}
         error = [part["measured"] - part["lower"].fillna(part["measured"])]
         error.append(part["upper"].fillna(part["measured"]) - part["measured"])
-        panel.errorbar(
-            part["published"], part["measured"], yerr=error, elinewidth=0.8, markeredgewidth=0, **style
-        )
+        panel.errorbar(part["published"], part["measured"], yerr=error, elinewidth=0.8, markeredgewidth=0, **style)
         handles.append(Line2D([], [], label=title_of(str(dataset)), **style))
     panel.set_xlim(0, top)
     panel.set_ylim(0, top)

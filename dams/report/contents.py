@@ -12,7 +12,7 @@ from dams.datasets.registry import DATASETS, title_of
 from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
 from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES
-from dams.report.evidence import Evidence, read_json
+from dams.report.evidence import Evidence, read_json, read_table
 
 # Parts of a run with a folder of their own: all their tables and figures are shown.
 PARTS = {
@@ -22,6 +22,15 @@ PARTS = {
     "diagnostics": "Whether values are lost completely at random",
 }
 PART_NAMES = {"theory": "Theory", "eicu": "eICU", "two_way": "Two-way adjustment", "diagnostics": "Diagnostics"}
+CAPTIONS = {
+    ("theory", "theory"): "What the paper states, how it was checked, and by how much the worst case missed.",
+    ("eicu", "performance"): "Every predictor in both directions; beside ours, the published protocol and the paper.",
+    ("eicu", "features"): "The largest coefficients of each hospital's oracle, with how often the feature is recorded.",
+    ("eicu", "prevalence"): "How often each feature is recorded in one hospital and in the other.",
+    ("eicu", "relative_missingness_summary"): "In which direction the hospitals differ, and for how many features.",
+}
+# A table of more rows than this is linked, not shown.
+LONGEST = 60
 
 
 @dataclass(frozen=True)
@@ -37,9 +46,7 @@ class Item:
     @property
     def shown(self) -> str:
         """The file that the page shows: an HTML table, else a figure, else the data."""
-        return next(
-            file for suffix in (".html", ".svg", ".csv") for file in self.files if file.endswith(suffix)
-        )
+        return next(file for suffix in (".html", ".svg", ".csv") for file in self.files if file.endswith(suffix))
 
 
 def config_of(evidence: Evidence) -> Config | None:
@@ -79,18 +86,21 @@ def outputs_of(evidence: Evidence) -> tuple[list[Item], list[str]]:
 
 
 def parts_of(evidence: Evidence) -> dict[str, list[Item]]:
-    """Tables and figures of the parts that have folders of their own."""
+    """Tables and figures of the parts that have folders of their own; data of many rows are only linked."""
     parts = {}
     for part in PARTS:
-        stems = dict.fromkeys(
-            path.stem for suffix in ("svg", "csv") for path in sorted(evidence.folder.glob(f"{part}/*.{suffix}"))
-        )
+        paths = [
+            path for suffix in ("svg", "html", "csv") for path in sorted(evidence.folder.glob(f"{part}/*.{suffix}"))
+        ]
+        stems = dict.fromkeys(path.stem for path in paths)
         items = []
         for name in stems:
-            title = name.replace("_", " ").capitalize()
-            caption = THEORY_FIGURES[name].caption if name in THEORY_FIGURES else ""
             files = _files(evidence.folder, part, name)
-            items.append(Item(name, "table" if files[0].endswith("csv") else "figure", title, caption, files))
+            if files[0].endswith(".csv") and len(read_table(evidence.folder / files[0])) > LONGEST:
+                continue
+            caption = THEORY_FIGURES[name].caption if name in THEORY_FIGURES else CAPTIONS.get((part, name), "")
+            kind = "figure" if files[0].endswith(".svg") else "table"
+            items.append(Item(name, kind, name.replace("_", " ").capitalize(), caption, files))
         if items:
             parts[part] = items
     return parts
@@ -111,7 +121,7 @@ def what_is_missing(evidence: Evidence) -> list[str]:
         _, absent = outputs_of(evidence)
         lines += [f"Table or figure {name}." for name in absent]
     for part, title in PARTS.items():
-        if not any(folder.glob(f"{part}/*")):
+        if part not in parts_of(evidence):
             lines.append(f"{PART_NAMES[part]}: {title[0].lower()}{title[1:]}.")
     if not (folder / "provenance.json").exists():
         lines.append("Provenance: the run has not come to its end.")
@@ -128,8 +138,8 @@ def data_sources(evidence: Evidence, raw: Path) -> pd.DataFrame:
         files = (read_json(raw / f"{name}.json") or []) if kind == "uci" else []
         rows += [{**about, **file} for file in files] or [{**about, "file": _FILES[kind]}]
     if not evidence.eicu.empty:
-        what = "simulated cohort" if evidence.eicu_is_simulated else "real patients"
-        rows.append({"dataset": "eICU", "what": what, "file": "none" if evidence.eicu_is_simulated else "your own copy"})
+        what, file = ("simulated cohort", "none") if evidence.eicu_is_simulated else ("real patients", "your own copy")
+        rows.append({"dataset": "eICU", "what": what, "file": file})
     return pd.DataFrame(rows, columns=["dataset", "what", "file", "sha256", "source", "licence"])
 
 

@@ -62,15 +62,13 @@ class Evidence:
 
     @cached_property
     def eicu(self) -> pd.DataFrame:
-        """Scores of the eICU experiment, of all its tables that hold scores."""
-        tables = [read_table(path) for path in sorted(self.folder.glob("eicu/*.csv"))]
-        scores = [table for table in tables if {"method", "metric", "value", "lower", "upper"} <= set(table)]
-        return pd.concat(scores, ignore_index=True) if scores else pd.DataFrame()
+        """Scores of the eICU experiment."""
+        return read_table(self.folder / "eicu" / "scores.csv")
 
     @cached_property
     def eicu_is_simulated(self) -> bool:
-        """Whether the eICU cohort was made up: taken for granted unless eicu/data.json says otherwise."""
-        return bool((read_json(self.folder / "eicu" / "data.json") or {}).get("simulated", True))
+        """Whether the eICU cohort was made up: taken for granted unless the configuration names real files."""
+        return (self.config.get("eicu") or {}).get("source", "simulated") == "simulated"
 
     def rows_of(self, dataset: str) -> int:
         """Count the rows of a prepared data set."""
@@ -153,7 +151,7 @@ def describe(scope: Scope, without: str = "") -> str:
     if "dataset" in scope:
         words.append(title_of(scope["dataset"]))
     if "regime" in scope and "epsilon" not in scope:
-        words.append(REGIME_SYMBOLS.get(scope["regime"], scope["regime"]))
+        words.append(str(REGIME_SYMBOLS.get(scope["regime"], scope["regime"])))
     if "epsilon" in scope:
         words.append(f"ε = {scope['epsilon']:g}")
     if scope.get("labels") == "structural":
@@ -162,6 +160,11 @@ def describe(scope: Scope, without: str = "") -> str:
         words.append(title_of_model(scope["model"]))
     words += [str(scope[name]) for name in ("method", "source", "target", "metric") if name in scope]
     return ", ".join(words) or "all records"
+
+
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a data frame as dictionaries."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
 
 
 def read_json(path: Path) -> Any:

@@ -20,7 +20,14 @@ _THEMED = {
 }
 # Longer texts than this may break into lines.
 PROSE = 36
-_SYMBOLS = {"supported": "✓", "not supported": "✕", "undecided": "?", "not testable here": "–", "holds": "✓", "fails": "✕"}
+_SYMBOLS = {
+    "supported": "✓",
+    "not supported": "✕",
+    "undecided": "?",
+    "not testable here": "–",
+    "holds": "✓",
+    "fails": "✕",
+}
 
 
 def inline_svg(text: str, *, prefix: str, label: str) -> Markup:
@@ -127,10 +134,12 @@ def interval_plot(row: Mapping[str, Any], low: float, high: float) -> Markup:
     def x(value: float) -> float:
         return round(4 + (width - 8) * (min(max(value, low), high) - low) / (high - low), 1)
 
-    left, right = (0 if row["at_least"] < low else x(row["at_least"]), width if row["at_most"] > high else x(row["at_most"]))
+    left = 0 if row["at_least"] < low else x(row["at_least"])
+    right = width if row["at_most"] > high else x(row["at_most"])
     return Markup(
         '<svg class="interval" aria-hidden="true" viewBox="0 0 {w} {h}" width="{w}" height="{h}">'
-        '<rect x="{left}" width="{wide}" height="{h}"/><path d="M{lower} 7H{upper}"/><circle cx="{value}" cy="7" r="3"/></svg>'
+        '<rect x="{left}" width="{wide}" height="{h}"/>'
+        '<path d="M{lower} 7H{upper}"/><circle cx="{value}" cy="7" r="3"/></svg>'
     ).format(
         w=width,
         h=height,
@@ -140,9 +149,10 @@ def interval_plot(row: Mapping[str, Any], low: float, high: float) -> Markup:
     )
 
 
-def chip(verdict: str) -> Markup:
-    """Show a verdict by its word, a sign and a shape, so that no colour is needed to tell it."""
+def chip(verdict: str, *, brief: bool = False) -> Markup:
+    """Show a verdict by word, sign and shape, so that no colour is needed to tell it; if `brief`, the word is unseen."""
     kind = verdict.replace(" here", "").replace(" ", "-")
+    word = Markup('<span class="unseen">{}</span>').format(verdict) if brief else verdict
     return Markup('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>').format(
-        kind, _SYMBOLS[verdict], verdict
+        kind, _SYMBOLS[verdict], word
     )

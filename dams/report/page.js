@@ -45,7 +45,7 @@ function makeSortable(table) {
 
 function makeFilter(figure, table) {
   const rows = [...table.tBodies].flatMap((body) => [...body.rows]).filter((row) => !row.classList.contains("section"));
-  if (rows.length < 8) return;
+  if (rows.length < 12) return;
   const controls = document.createElement("div");
   controls.className = "controls";
   const input = document.createElement("input");

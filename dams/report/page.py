@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dams.datasets.registry import is_scenario, title_of
-from dams.experiments.config import Strict
 from dams.experiments.methods import METHODS
 from dams.report.claims import Verdict, check_claims, read_claims
 from dams.report.comparison import compare
 from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
-from dams.report.evidence import Evidence, read_json, title_of_model
+from dams.report.evidence import Evidence, read_json, rows_of, title_of_model
 from dams.report.markup import (
     Cell,
     DataTable,
@@ -38,10 +38,9 @@ from dams.report.tables import REGIME_SYMBOLS
 HERE = Path(__file__).parent
 
 
-class Shown(Strict):
+@dataclass(frozen=True)
+class Shown:
     """A table or figure as the template shows it."""
-
-    model_config = {"arbitrary_types_allowed": True}
 
     id: str
     title: str
@@ -90,7 +89,7 @@ def render(evidence: Evidence, raw: Path) -> str:
         tables=[_shown(evidence, item) for item in outputs if item.kind == "table"],
         figures=[_shown(evidence, item) for item in outputs if item.kind == "figure"],
         parts={
-            part: {"title": PARTS[part], "items": [_shown(evidence, item) for item in items]}
+            part: {"title": PARTS[part], "items": [_shown(evidence, _marked(evidence, part, item)) for item in items]}
             for part, items in parts_of(evidence).items()
         },
         part_names=PART_NAMES,
@@ -137,7 +136,7 @@ def _overview(evidence: Evidence) -> dict[str, Any]:
 def _claim_rows(claims: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
     """Give every claim the measurements that it rests on."""
     rows = []
-    for claim in claims.to_dict("records"):
+    for claim in rows_of(claims):
         own = findings[(findings["id"] == claim["id"]) & (findings["quantity"] != "")]
         closest = interval(*(claim[f"closest_{key}"] for key in ("value", "lower", "upper")))
         rows.append({**claim, "closest": closest, "findings": _finding_rows(own)})
@@ -155,14 +154,14 @@ def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
             "measured": interval(row["value"], row["lower"], row["upper"]),
             "plot": interval_plot(row, low, high) if row["upper"] > row["lower"] else "",
         }
-        for row in findings.to_dict("records")
+        for row in rows_of(findings)
     ]
 
 
 def _comparison(comparison: pd.DataFrame) -> DataTable:
     """Show the numbers that the run has; those it lacks are counted instead."""
     rows = []
-    for row in comparison[comparison["measured"].notna()].to_dict("records"):
+    for row in rows_of(comparison[comparison["measured"].notna()]):
         if row["table"] == "eicu":
             where = f"eICU, {row['source']} → {row['target']}, {row['metric'].upper()}"
         else:
@@ -201,12 +200,11 @@ def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
 
 
 def _comparison_figure(evidence: Evidence) -> Shown | None:
-    if not (evidence.folder / "figures" / "published_against_measured.svg").exists():
-        return None
-    suffixes = [s for s in ("svg", "pdf", "png") if (evidence.folder / f"figures/published_against_measured.{s}").exists()]
-    files = tuple(f"figures/published_against_measured.{suffix}" for suffix in suffixes)
+    stem = "figures/published_against_measured"
+    files = tuple(f"{stem}.{s}" for s in ("svg", "pdf", "png") if (evidence.folder / f"{stem}.{s}").exists())
     caption = "Scores as printed against scores measured. On the dotted line they agree; bars are our intervals."
-    return _shown(evidence, Item("published_against_measured", "figure", "Printed against measured", caption, files))
+    item = Item("published_against_measured", "figure", "Printed against measured", caption, files)
+    return _shown(evidence, item) if f"{stem}.svg" in files else None
 
 
 def _shown(evidence: Evidence, item: Item) -> Shown:
@@ -223,14 +221,25 @@ def _shown(evidence: Evidence, item: Item) -> Shown:
     return Shown(id=item.name.replace("_", "-"), title=item.title, caption=item.caption, links=links, **content)
 
 
+def _marked(evidence: Evidence, part: str, item: Item) -> Item:
+    """Say *simulated* wherever eICU data are."""
+    if part == "eicu" and evidence.eicu_is_simulated:
+        return replace(item, caption=f"{item.caption} Simulated cohort.".strip())
+    return item
+
+
 def _errata() -> DataTable:
-    rows = [[Cell(e.id), *(Cell(mathematics(text)) for text in (e.what, e.evidence, e.here))] for e in read_errata().values()]
-    return DataTable(["Id", "What the paper has", "Evidence", "What is done here"], rows)
+    heads = {"what": "What the paper has", "evidence": "Evidence", "here": "What is done here"}
+    rows = [
+        [Cell(erratum.id), *(Cell(mathematics(getattr(erratum, key))) for key in heads)]
+        for erratum in read_errata().values()
+    ]
+    return DataTable(["Id", *heads.values()], rows)
 
 
 def _data(sources: pd.DataFrame) -> DataTable:
-    heads = {"dataset": "Data", "what": "What", "file": "File", "sha256": "SHA-256", "source": "From", "licence": "Licence"}
-    return data_table(sources, heads)
+    heads = {"dataset": "Data", "what": "What", "file": "File"}
+    return data_table(sources, heads | {"sha256": "SHA-256", "source": "From", "licence": "Licence"})
 
 
 def _failures(records: pd.DataFrame) -> DataTable | None:

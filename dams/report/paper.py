@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
+from pydantic import Field
 
 from dams.experiments.config import Strict
 
@@ -27,7 +28,7 @@ class Erratum(Strict):
     here: str
     # For printed numbers that it explains: a short reason, and the columns that such a number must match.
     explains: str = ""
-    numbers: list[dict[str, str | list[str]]] = []
+    numbers: list[dict[str, str | list[str]]] = Field(default_factory=list)
 
     def concerns(self, number: Mapping[str, Any]) -> bool:
         """Whether it explains why a printed number differs from ours."""

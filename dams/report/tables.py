@@ -89,10 +89,8 @@ class Table:
         for section in self.sections:
             lines.append("<tbody>")
             if section.title:
-                width = len(self.heads) + 1
-                lines.append(
-                    f'<tr class="section"><th scope="rowgroup" colspan="{width}"><span>{escape(section.title)}</span></th></tr>'
-                )
+                spanning = f'<th scope="rowgroup" colspan="{len(self.heads) + 1}">'
+                lines.append(f'<tr class="section">{spanning}<span>{escape(section.title)}</span></th></tr>')
             for label, entries in section.rows:
                 cells = "".join(_html(entry) for entry in entries)
                 lines.append(f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>')
