@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 import pandas as pd
@@ -13,7 +14,9 @@ MIN_STANDARD_DEVIATION = 0.05
 
 def standardise(values: pd.Series) -> pd.Series:
     """Centre and scale by what is present; missing values, and a column without spread, become 0."""
-    return ((values - values.mean()) / values.std()).fillna(0.0)
+    # Told by the range: rounding can leave a constant column a deviation, and dividing by it would make it ±1.
+    spread = values.std() if values.max() > values.min() else math.nan
+    return ((values - values.mean()) / spread).fillna(0.0)
 
 
 def drop_uninformative(table: pd.DataFrame, *, rare: Collection[str]) -> pd.DataFrame:

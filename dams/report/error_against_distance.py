@@ -23,6 +23,11 @@ def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figur
         for method in methods:
             points = _points(shown[shown["method"] == method])
             line = line_of(method)
+            look = {"label": METHODS[method].title, **line.options(), "marker": "", "zorder": 3}
+            if points.empty:
+                # Every fit failed here; the legend, made from one panel, has the method all the same.
+                panel.plot([], [], **look)
+                continue
             grid = np.linspace(points["rate_distance"].min(), points["rate_distance"].max(), 60)
             fitted, lower, upper = fit_line(points, grid, bootstrap.options(dataset, method))
             panel.plot(
@@ -35,7 +40,7 @@ def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figur
                 markeredgewidth=0,
             )
             panel.fill_between(grid, lower, upper, color=line.color, alpha=0.2, linewidth=0)
-            panel.plot(grid, fitted, label=METHODS[method].title, **(line.options() | {"marker": "", "zorder": 3}))
+            panel.plot(grid, fitted, **look)
         panel.set_title(title_of(dataset))
         panel.set_xlabel("‖mˢ − mᵗ‖₂")
     axes[0, 0].set_ylabel("target MSE / Var(Y)")
@@ -71,7 +76,11 @@ def fit_line(points: pd.DataFrame, grid: np.ndarray, options: dict) -> tuple[np.
 
 def _weighted_lines(x: np.ndarray, y: np.ndarray, weights: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """One line a row of weights (which sum to 1), in closed form."""
+    return (weights @ y)[:, None] + weighted_slopes(x, y, weights)[:, None] * (grid - (weights @ x)[:, None])
+
+
+def weighted_slopes(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Least-squares slope for each row of weights, which sum to 1; zero where x does not vary."""
     mean_x, mean_y = weights @ x, weights @ y
     variance = weights @ x**2 - mean_x**2
-    slope = np.where(variance > 1e-12, (weights @ (x * y) - mean_x * mean_y) / np.maximum(variance, 1e-12), 0.0)
-    return mean_y[:, None] + slope[:, None] * (grid - mean_x[:, None])
+    return np.where(variance > 1e-12, (weights @ (x * y) - mean_x * mean_y) / np.maximum(variance, 1e-12), 0.0)

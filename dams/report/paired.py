@@ -15,7 +15,9 @@ REFERENCES = ("source", "oracle")
 
 def paired(records: pd.DataFrame, bootstrap: Bootstrap) -> Table:
     """One section a reference and model family, one row a data set and regime, one column a method."""
-    data = pd.concat([paired_differences(records, name, bootstrap) for name in REFERENCES], ignore_index=True)
+    parts = [paired_differences(records, name, bootstrap) for name in REFERENCES]
+    parts = [part for part in parts if not part.empty]
+    data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["model", "method", "reference"])
     methods = [name for name in METHODS if name in set(data["method"])]
     sections = []
     for reference in REFERENCES:

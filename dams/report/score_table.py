@@ -40,14 +40,14 @@ def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: b
         # Compared as printed: what looks equal is equally bold.
         best: dict[tuple[str, ...], float] = {}
         for (column, method), row in found.items():
-            if method != "oracle":
+            if method != "oracle" and not math.isnan(row["mean"]):
                 best[column] = min(round(row["mean"], 3), best.get(column, math.inf))
         rows = []
         for method in [m for m in METHODS if m in set(part["method"])]:
             entries = []
             for column in map(_key, columns.to_dict("records")):
                 score = found.get((column, method))
-                bold = score is not None and method != "oracle" and round(score["mean"], 3) == best[column]
+                bold = score is not None and method != "oracle" and round(score["mean"], 3) == best.get(column)
                 entries.append(Entry(_text(score, intervals), bold=bold, grey=method == "oracle"))
             rows.append((METHODS[method].title, entries))
         sections.append(Section(f"{MODELS[model].title} models", rows))
@@ -63,7 +63,8 @@ def _text(row: Mapping[Any, Any] | None, intervals: bool) -> str:
     if row is None or math.isnan(row["mean"]):
         return "—"
     text = f"{row['mean']:.3f}"
-    return f"{text} ({row['lower']:.3f} – {row['upper']:.3f})" if intervals else text
+    # A single run has no interval.
+    return f"{text} ({row['lower']:.3f} – {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
 
 
 def design_notes(summary: pd.DataFrame) -> list[str]:

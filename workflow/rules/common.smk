@@ -4,6 +4,7 @@ from pathlib import Path
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
+from dams.experiments.data import write_json
 from dams.experiments.outputs import THEORY_FIGURES
 
 # Snakemake merges every file it is given, so the default is read only where none was named.
@@ -20,10 +21,11 @@ except dams_config.ConfigError as error:
 RESULTS = f"results/{RUN.name}"
 # Raw files serve every run.
 RAW = "data/raw"
+EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = design.outputs(RUN)
 FIGURE_FORMATS = ["svg", "pdf", "png"]
-TABLE_FORMATS = ["csv", "tex", "md"]
+TABLE_FORMATS = ["csv", "tex", "md", "html"]
 UCI_USED = sorted(
     {
         name
@@ -88,3 +90,19 @@ def table_of(wildcards):
     """How a user's own table is to be read."""
     own = RUN.datasets.get(wildcards.dataset)
     return own.model_dump() if own else None
+
+
+def eicu_files(wildcards):
+    """What run_eicu waits for: the simulated cohort, the download, or a folder of the user's."""
+    return {
+        "simulated": f"{RESULTS}/eicu/simulated",
+        "physionet": f"{EICU_FOLDER}/downloaded.json",
+        "folder": EICU_FOLDER,
+    }[RUN.eicu.source]
+
+
+def eicu_folder(wildcards):
+    """Where the FIDDLE files are."""
+    return (
+        f"{RESULTS}/eicu/simulated" if RUN.eicu.source == "simulated" else EICU_FOLDER
+    )

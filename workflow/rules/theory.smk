@@ -43,7 +43,6 @@ rule draw_theory:
     resources:
         mem_mb=1000,
     params:
-        folder=f"{RESULTS}/theory",
         seed=RUN.seed,
     message:
         "Drawing the figures of the theory"
