@@ -1,6 +1,6 @@
 """Run every benchmark of this folder one after another: `make bench`.
 
-Each module prints its table and writes it to benchmarks/results/<module>.csv. The UCI files come from DAMS_DATA_DIR or are
+Each module prints its table and writes it to benchmarks/results/<module>.csv. UCI files come from DAMS_DATA_DIR or are
 downloaded.
 """
 
