@@ -62,6 +62,7 @@ class Method:
 METHODS: dict[str, Method] = {
     "oracle": Method("Oracle", "dams.experiments.methods.unadjusted:oracle"),
     "source": Method("Source", "dams.experiments.methods.unadjusted:source"),
+    "imputed": Method("Imputed", "dams.experiments.methods.imputed:imputed", shared=True),
     "closed_form": Method("Closed-form", "dams.experiments.methods.closed_form:closed_form", ("linear",)),
     "closed_form_as_published": Method(
         "Closed-form (as published)",
