@@ -8,83 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dams.experiments.config import Strict
 from dams.report.error_against_distance import weighted_slopes
 from dams.report.evidence import Evidence, NotTestable, Scope, title_of_method
+from dams.report.expectations import Expected, Leaf, Measurement, Node, Region
 from dams.report.paper import published_score
 from dams.stats import Interval, crossed_bootstrap, crossed_replicates
 
 Predictor = str
-Scalar = str | float
-
-
-@dataclass(frozen=True)
-class Region:
-    """Where a quantity lies if the claim holds."""
-
-    lower: float = -math.inf
-    upper: float = math.inf
-
-    def __str__(self) -> str:
-        if math.isinf(self.lower):
-            text = f"≤ {self.upper:,g}"
-        elif math.isinf(self.upper):
-            text = f"≥ {self.lower:,g}"
-        elif self.lower == -self.upper:
-            text = f"within ±{self.upper:,g}"
-        else:
-            text = f"= {self.lower:,g}" if self.lower == self.upper else f"{self.lower:,g} to {self.upper:,g}"
-        return text.replace("-", "−")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A quantity of the records with its interval, and where the claim expects it."""
-
-    quantity: str
-    interval: Interval
-    region: Region
-    # Independent pieces behind the interval; None where it is exact or was made elsewhere.
-    draws: int | None = None
-
-
-class Expected(Strict):
-    """One of: `below` a bound, `above` it, `within` a distance from zero, `between` two bounds."""
-
-    below: float | None = None
-    above: float | None = None
-    within: Annotated[float, Field(ge=0)] | None = None
-    between: tuple[float, float] | None = None
-
-    def region(self) -> Region:
-        """Return the region; without any bound it is everything."""
-        if self.between is not None:
-            return Region(*self.between)
-        if self.within is not None:
-            return Region(-self.within, self.within)
-        return Region(-math.inf if self.above is None else self.above, math.inf if self.below is None else self.below)
-
-
-class Node(Strict):
-    """What all checks share."""
-
-    scope: dict[str, Scalar | list[Scalar]] = Field(default_factory=dict)
-    hold: Literal["all", "most", "any"] = "all"
-
-
-class Leaf(Node):
-    """A check that measures."""
-
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
-        """Yield what was measured in a scope whose values are all single."""
-        raise NotImplementedError
 
 
 class Difference(Leaf):

@@ -16,8 +16,9 @@ from pydantic import Field, ValidationError
 
 from dams.experiments.config import Strict
 from dams.experiments.records import write_csv
-from dams.report.checks import Check, Combined, Measurement, Region
+from dams.report.checks import Check, Combined
 from dams.report.evidence import Evidence, NotTestable, Scope, describe
+from dams.report.expectations import Measurement, Region
 from dams.report.paper import CLAIMS
 from dams.stats import Interval
 

@@ -88,9 +88,10 @@ def _eicu(evidence: Evidence) -> Iterator[dict[str, Any]]:
 
 def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
     ours, printed = row["ours"], row["value"]
-    inside = ours.lower <= printed <= ours.upper if not math.isnan(ours.lower) else None
-    # A simulated cohort is not the paper's: nothing explains a difference but that.
-    explained = [e for e in read_errata().values() if inside is False and not row["missing"] and e.concerns(row)]
+    # A simulated cohort is not the paper's, so its numbers are not held against the printed ones.
+    comparable = not row["missing"] and not math.isnan(ours.lower)
+    inside = ours.lower <= printed <= ours.upper if comparable else None
+    explained = [e for e in read_errata().values() if inside is False and e.concerns(row)]
     return {
         **{key: row.get(key) for key in COLUMNS[:9]},
         "published": printed,

@@ -17,7 +17,7 @@ from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
 from dams.experiments.records import COLUMNS, gather, read_records
 from dams.models import MODELS
-from dams.report.summary import Bootstrap, score_table
+from dams.report.summary import COMPARISON, Bootstrap, score_table
 from dams.report.tables import REGIME_SYMBOLS
 
 Scope = Mapping[str, Any]
@@ -88,7 +88,7 @@ class Evidence:
             for predictor in predictors:
                 model, method = split_predictor(predictor, scope)
                 chosen = part[(part["model"] == model) & (part["method"] == method)]
-                tables.append(score_table(chosen.assign(draw=_draw_keys(chosen))))
+                tables.append(score_table(chosen))
             common = _common_entries(tables)
             if common[0].size:
                 found[str(study)] = common
@@ -98,15 +98,30 @@ class Evidence:
 
     def distances(self, scope: Scope) -> pd.Series:
         """Distance between source and target rates, by the same draws as the rows of `score_tables`."""
-        part = self._matching(scope)
-        return part.assign(draw=_draw_keys(part)).groupby("draw")["rate_distance"].first()
+        return self._matching(scope).groupby("draw")["rate_distance"].first()
+
+    @cached_property
+    def _scores(self) -> pd.DataFrame:
+        """What checks need of the records; draws named with their regime and ε, so that a scope may span several."""
+        records = self.records
+        epsilon = records["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
+        draw = records["regime"] + "/" + epsilon + "/" + records["draw"].astype(str)
+        return records[[*COMPARISON, "method", "beta", "score", "rate_distance"]].assign(draw=draw)
+
+    @cached_property
+    def _parts(self) -> dict[frozenset, pd.DataFrame]:
+        return {}
 
     def _matching(self, scope: Scope) -> pd.DataFrame:
-        part = self.records
-        for column, value in scope.items():
-            if column in part.columns and column not in ("model", "method"):
-                part = part[part[column] == value]
-        return part
+        """Return the scores of a scope, of all models and methods."""
+        wanted = {key: value for key, value in scope.items() if key in ("dataset", "regime", "epsilon", "labels")}
+        found = self._parts.get(key := frozenset(wanted.items()))
+        if found is None:
+            found = self._scores
+            for column, value in wanted.items():
+                found = found[found[column] == value]
+            self._parts[key] = found
+        return found
 
     def _what_is_missing(self, scope: Scope, predictors: Sequence[str]) -> str:
         """Name the largest thing that is not there."""
@@ -175,12 +190,6 @@ def read_json(path: Path) -> Any:
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV file; empty where there is none."""
     return pd.read_csv(path) if path.exists() else pd.DataFrame()
-
-
-def _draw_keys(records: pd.DataFrame) -> pd.Series:
-    """Name the cell of each record by its regime, ε and draw, so that scopes may span several."""
-    epsilon = records["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
-    return records["regime"] + "/" + epsilon + "/" + records["draw"].astype(str)
 
 
 def _common_entries(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:

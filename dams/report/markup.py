@@ -150,7 +150,7 @@ def interval_plot(row: Mapping[str, Any], low: float, high: float) -> Markup:
 
 
 def chip(verdict: str, *, brief: bool = False) -> Markup:
-    """Show a verdict by word, sign and shape, so that no colour is needed to tell it; if `brief`, the word is unseen."""
+    """Show a verdict by word, sign and shape, so that it is told without colour; if `brief`, the word is unseen."""
     kind = verdict.replace(" here", "").replace(" ", "-")
     word = Markup('<span class="unseen">{}</span>').format(verdict) if brief else verdict
     return Markup('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>').format(

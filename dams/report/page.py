@@ -188,14 +188,13 @@ def _comparison(comparison: pd.DataFrame) -> DataTable:
 
 
 def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
-    measured = comparison[comparison["measured"].notna()]
-    inside = measured["inside"].map(lambda value: value is True or value == "True")
-    explained = measured["errata"].map(lambda text: bool(text) and pd.notna(text))
+    """Count printed numbers: all, those that could be compared, and of these those inside and those explained."""
+    inside = comparison["inside"].astype(str)
     return {
-        "printed": len(comparison[comparison["variant"] == "corrected"]),
-        "measured": len(measured),
-        "inside": int(inside.sum()),
-        "explained": int((~inside & explained).sum()),
+        "printed": int((comparison["variant"] == "corrected").sum()),
+        "compared": int(inside.isin(["True", "False"]).sum()),
+        "inside": int((inside == "True").sum()),
+        "explained": int((comparison["errata"].fillna("") != "").sum()),
     }
 
 

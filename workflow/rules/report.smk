@@ -137,9 +137,7 @@ rule compare_with_paper:
             category="Comparison",
             labels={"figure": "printed against measured"},
         ),
-        others=multiext(
-            f"{RESULTS}/figures/published_against_measured", ".pdf", ".png"
-        ),
+        others=multiext(f"{RESULTS}/figures/published_against_measured", ".pdf", ".png"),
     log:
         f"{RESULTS}/logs/compare_with_paper.log",
     benchmark:
