@@ -1,4 +1,4 @@
-"""The command `dams`: small things around a run that need no pipeline."""
+"""The command `dams`: a run with its progress, and small things around it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,20 @@ def main(arguments: list[str] | None = None) -> int:
     simulate.add_argument("--seed", type=int, default=0)
     download = commands.add_parser("download-eicu", help="download eICU with your own PhysioNet account")
     download.add_argument("folder", type=Path)
-    given = parser.parse_args(arguments)
+    run = commands.add_parser("run", help="run a configuration; further options go to snakemake")
+    run.add_argument("config", type=Path)
+    run.add_argument("--cores", default="all")
+    report = commands.add_parser("report", help="write report.html from whatever a results folder holds")
+    report.add_argument("folder", type=Path)
+    given, further = parser.parse_known_args(arguments)
+    if further and given.command != "run":
+        parser.error(f"unrecognised arguments: {' '.join(further)}")
     if given.command == "check":
         return _check(given.config)
+    if given.command == "run":
+        return _run(given.config, given.cores, further)
+    if given.command == "report":
+        return _report(given.folder)
     if given.command == "schema":
         given.path.write_text(config.schema(), encoding="utf-8")
     elif given.command == "simulate-eicu":
@@ -58,4 +69,40 @@ def _check(path: Path) -> int:
         cells = {key.parts for job in own for key in job.cells}
         print(f"{name}: {len(cells)} cells in {len(own)} jobs, on {', '.join(run.studies[name].datasets)}")
     print(f"{path} is fine; results go to results/{run.name}/")
+    return 0
+
+
+def _run(path: Path, cores: str, further: list[str]) -> int:
+    from dams import runner
+
+    try:
+        name = config.read(path).name
+    except (config.ConfigError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    results = Path("results") / name
+    log = results / "logs" / "snakemake.log"
+    command = [sys.executable, "-m", "snakemake", "--cores", cores, "--configfile", str(path), *further]
+    code = runner.run(command, log)
+    if code:
+        print(f"Snakemake stopped with code {code}; its whole log is {log}.", file=sys.stderr)
+        print(
+            f"`dams report {results}` makes a report of what there is; running again goes on from there.",
+            file=sys.stderr,
+        )
+    return code
+
+
+def _report(folder: Path) -> int:
+    from dams.report.contents import what_is_missing
+    from dams.report.evidence import Evidence
+    from dams.report.page import write_page
+
+    if not folder.is_dir():
+        print(f"{folder} is not a folder; expected results/<name> of a run.", file=sys.stderr)
+        return 1
+    page = write_page(folder)
+    for line in what_is_missing(Evidence(folder)):
+        print(f"Not in this run: {line}")
+    print(f"Report: {page}")
     return 0

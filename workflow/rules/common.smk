@@ -4,6 +4,7 @@ from pathlib import Path
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
+from dams.experiments.data import write_json
 from dams.experiments.outputs import THEORY_FIGURES
 
 # Snakemake merges every file it is given, so the default is read only where none was named.
@@ -24,7 +25,7 @@ EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = design.outputs(RUN)
 FIGURE_FORMATS = ["svg", "pdf", "png"]
-TABLE_FORMATS = ["csv", "tex", "md"]
+TABLE_FORMATS = ["csv", "tex", "md", "html"]
 UCI_USED = sorted(
     {
         name

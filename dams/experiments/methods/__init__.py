@@ -35,6 +35,8 @@ class Method:
         Model families that it applies to; None means all.
     shared : bool
         Whether the preparation is costly and serves every model family, so that it gets jobs of its own.
+    per_label : bool
+        Whether the preparation looks at the labels, so that each label vector needs one of its own.
     variant : str
         "as_published" for a method that repeats a documented defect of the paper's protocol.
     """
@@ -43,6 +45,7 @@ class Method:
     path: str
     models: tuple[str, ...] | None = None
     shared: bool = False
+    per_label: bool = False
     variant: Literal["corrected", "as_published"] = "corrected"
 
     @property

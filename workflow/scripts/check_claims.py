@@ -1,0 +1,7 @@
+"""Check the paper's claims on the records."""
+
+from dams.experiments.progress import job_log
+from dams.report.claims import write_claims
+
+with job_log(snakemake.log[0]):
+    write_claims(snakemake.params.folder)
