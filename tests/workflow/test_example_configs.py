@@ -1,5 +1,7 @@
 """The example configurations run, at small size."""
 
+import json
+
 import pandas as pd
 import pytest
 import yaml
@@ -16,10 +18,12 @@ def test_an_example_runs(project, example, regimes):
     for study in raw["studies"].values():
         study["models"]["linear"] = {"draws": 2, "betas": 2}
     project.configure(raw | {"bootstrap": {"replicates": 50}})
-    answer = project.run(cores=2)
+    answer = project.run("--config", "seed=7", cores=2)
     assert answer.returncode == 0, answer.stdout
     results = project.folder / "results" / example
     table = pd.read_csv(results / "tables/table1.csv")
     assert set(table["regime"]) == regimes
     assert table["mean"].notna().all()
     assert (results / "figures/error_against_distance.svg").exists()
+    # What is said on the command line wins.
+    assert json.loads((results / "provenance.json").read_text(encoding="utf-8"))["config"]["seed"] == 7

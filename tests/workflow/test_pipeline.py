@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-import yaml
 
 pytestmark = pytest.mark.workflow
 
@@ -170,23 +169,3 @@ def test_a_method_a_data_set_and_a_figure_are_a_file_and_a_line_each(project):
     assert "NOTE: 2 fits failed" in answer.stdout
     assert "results/recipes/failures.csv" in answer.stdout
     assert "Fits that failed: 2." in (results / "tables/table1.md").read_text(encoding="utf-8")
-
-
-def test_the_users_own_table_and_the_settings_on_the_command_line(project):
-    rows = ["age;ward;dose"] + [f"{20 + i};{'north' if i % 3 else 'south'};{i % 2}" for i in range(150)]
-    (project.folder / "mine.csv").write_text("\n".join(rows) + "\n")
-    raw = configuration(
-        "own",
-        datasets=["mine"],
-        regimes=[{"kind": "free"}],
-        models={"linear": {"draws": 1}},
-        outputs=[],
-    )
-    own = {"path": "mine.csv", "separator": ";", "numeric": ["age"], "binary": ["dose"], "categorical": ["ward"]}
-    project.configure(raw | {"datasets": {"mine": own}})
-    answer = project.run("--config", "seed=7", "name=renamed")
-    assert answer.returncode == 0, answer.stdout
-    records = pd.read_csv(project.folder / "results/renamed/records.csv")
-    assert set(records["dataset"]) == {"mine"}
-    provenance = yaml.safe_load((project.folder / "results/renamed/provenance.json").read_text(encoding="utf-8"))
-    assert provenance["config"]["seed"] == 7
