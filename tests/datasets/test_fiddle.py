@@ -10,8 +10,10 @@ import sparse
 from fiddle_files import STATIC_NAMES, TIMED_NAMES, N, features, patients, population, save_coo, write_cohort
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from dams.datasets.coo_npz import CooNpz, write_coo
+from dams.datasets.feature_table import FeatureTable
 from dams.datasets.fiddle import collapse, is_clinical, is_shared, load_fiddle, read_cohort
 from dams.datasets.fiddle_as_published import (
     join_by_position,
@@ -131,6 +133,14 @@ def test_rules_on_prevalence_hold_at_their_limits():
     np.testing.assert_array_equal(
         is_shared(prevalence, min_either=0.05, min_both=0.01), [True, False, False, True, True]
     )
+
+
+def test_prevalence_is_exact_at_five_percent():
+    for m in range(1, 80):
+        X = csr_matrix((np.arange(20 * m) < m).astype(float)[:, None])
+        where = np.zeros(20 * m, dtype=int)
+        table = FeatureTable(X, ["f"], where, where, where, where, (0,), True)
+        assert table.prevalence()[0, 0] == 0.05
 
 
 def drop_file(relative):
@@ -286,6 +296,14 @@ BAD = {
     ),
     "negative": (set_data(-1), "s.npz holds values that are not 0, 1, 2"),
 }
+
+
+@pytest.mark.parametrize("change", [swap_columns, repeat_first])
+def test_order_is_checked_across_chunks_too(cohort, change):
+    folder, *_ = cohort
+    set_coords(change)(folder)
+    with pytest.raises(RawDataError, match=r"not in lexicographic order|repeats the one before it"):
+        list(CooNpz(features(folder) / "X.npz").chunks(1))
 
 
 @pytest.mark.parametrize("case", BAD)

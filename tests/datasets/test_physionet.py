@@ -53,7 +53,7 @@ def sums(project):
         for remote, content in CONTENT.items()
         if remote.startswith(project)
     ]
-    return "\n".join(lines).encode()
+    return "\n".join(["", *lines, "<html>"]).encode()
 
 
 @pytest.fixture
