@@ -106,7 +106,6 @@ rule check_claims:
     resources:
         mem_mb=1500,
     params:
-        folder=RESULTS,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
     message:
@@ -148,7 +147,6 @@ rule compare_with_paper:
     resources:
         mem_mb=1500,
     params:
-        folder=RESULTS,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
     message:
@@ -204,7 +202,6 @@ rule write_report:
     resources:
         mem_mb=1000,
     params:
-        folder=RESULTS,
         raw=RAW,
     message:
         "Writing the report"
