@@ -71,4 +71,5 @@ METHODS: dict[str, Method] = {
         variant="as_published",
     ),
     "nonparametric": Method("Non-parametric", "dams.experiments.methods.nonparametric:nonparametric"),
+    "two_way": Method("Two-way (ours)", "dams.experiments.methods.two_way:two_way", shared=True, per_label=True),
 }
