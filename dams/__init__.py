@@ -8,7 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dams.estimators import ClosedFormRegressor, FilteredRegressor, MissingnessFilter
+    from dams.estimators import (
+        ClosedFormRegressor,
+        FilteredRegressor,
+        MissingnessFilter,
+        TwoWayFilter,
+        TwoWayRegressor,
+    )
     from dams.missingness import Free, Nested, Opposing, apply_missingness
     from dams.relative import RelativeMissingness, estimate_relative_missingness
 
@@ -23,6 +29,8 @@ _EXPORTS = {
     "Nested": "dams.missingness",
     "Opposing": "dams.missingness",
     "RelativeMissingness": "dams.relative",
+    "TwoWayFilter": "dams.estimators",
+    "TwoWayRegressor": "dams.estimators",
     "apply_missingness": "dams.missingness",
     "estimate_relative_missingness": "dams.relative",
 }
@@ -35,6 +43,8 @@ __all__ = [
     "Nested",
     "Opposing",
     "RelativeMissingness",
+    "TwoWayFilter",
+    "TwoWayRegressor",
     "apply_missingness",
     "estimate_relative_missingness",
 ]

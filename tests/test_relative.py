@@ -55,6 +55,17 @@ def test_the_hoeffding_interval_covers_at_least_its_level(law, confidence):
     assert coverage(estimate, 1 - q_target / q_source) >= confidence
 
 
+@pytest.mark.parametrize(("q_source", "q_target", "n_source", "n_target"), LAWS)
+def test_the_hoeffding_interval_ends_where_the_papers_bound_is_met(q_source, q_target, n_source, n_target):
+    counts = np.array([round(n_source * q_source)]), np.array([round(n_target * q_target)])
+    estimate = from_counts(*counts, n_source, n_target, method="hoeffding", confidence=0.9)
+    a_source, a_target = (np.sqrt(np.log(4 / 0.1) / (2 * n)) for n in (n_source, n_target))
+    for end in (estimate.lower, estimate.upper):
+        bound = (a_target + (1 - end) * a_source) / estimate.q_source
+        # Shares of nonzeros are not negative, so no interval goes beyond r = 1.
+        assert abs(estimate.r - end) == pytest.approx(bound) or end == 1
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_the_delta_interval_covers_95_per_cent(law):
     q_source, q_target, *_ = law

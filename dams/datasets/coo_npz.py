@@ -144,7 +144,7 @@ class CooNpz:
         streams = []
         for axis in range(len(self.shape)):
             stream = stack.enter_context(_open_array(archive, "coords"))
-            stream.seek(axis * self.nnz * member.dtype.itemsize, 1)
+            _skip(stream, axis * self.nnz * member.dtype.itemsize)
             streams.append(stream)
         return streams
 
@@ -224,6 +224,12 @@ def _open_array(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     stream = archive.open(f"{name}.npy")
     _parse_header(stream)
     return stream
+
+
+def _skip(stream: IO[bytes], count: int) -> None:
+    """Step forward in small steps, where `seek` would hold 16 MB. A stream that ends early shows when it is read."""
+    while count > 0 and (read := len(stream.read(min(count, 1 << 18)))):
+        count -= read
 
 
 def _parse_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:

@@ -201,8 +201,10 @@ def _render(cat: Catalogue, records: _Records) -> Array:
     X[:, :, cat.vital_start] = since <= 1
     X[:, :, cat.vital_start + 1] = since > 1
     bins = (filled[..., None] > cat.quintiles).sum(axis=-1)
-    stay, hour, vital, statistic = np.nonzero(~np.isnan(filled))
-    X[stay, hour, cat.vital_start[vital] + 2 + 5 * statistic + bins[stay, hour, vital, statistic]] = True
+    first = cat.vital_start[:, None] + 2 + 5 * np.arange(filled.shape[-1])
+    # NaN, nothing measured yet, falls into bin 0 and leaves it False.
+    shape = (*filled.shape[:2], -1)
+    np.put_along_axis(X, (first + bins).reshape(shape), ~np.isnan(filled).reshape(shape), axis=2)
     return X
 
 

@@ -31,7 +31,7 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
     "ucar": ("mixed", "nested"),
     "block_ucar": ("mixed", "nested"),
     "hourly": ("mixed", "nested"),
-    "population": ("severity", "coefficients"),
+    "population": ("coefficients", "severity"),
     "mar": ("age_and_unit",),
     "mnar": ("severity", "outcome"),
 }

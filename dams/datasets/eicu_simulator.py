@@ -61,7 +61,7 @@ def simulate_eicu(
     scenario : "ucar", "block_ucar", "hourly", "population", "mar" or "mnar"
         How hospitals differ; see `dams.datasets.eicu_scenarios`.
     mechanism : str or None
-        Variant of the scenario: "mixed" or "nested" rates; "severity" or "coefficients" of the population; loss that
+        Variant of the scenario: "mixed" or "nested" rates; "coefficients" or "severity" of the population; loss that
         depends on "severity" or "outcome". None: the first of these.
     strength : float
         Rates are U(0, 0.9 · strength) ("nested": U(0, 0.5 · strength) and as much again); elsewhere how far the
@@ -102,6 +102,10 @@ def simulate_eicu_table(
     """
     hospitals = COHORTS[_check_size(size)]
     if n_stays is not None:
+        if n_stays < 200:
+            raise ValueError(
+                f"n_stays must be at least 200, so that a hundredth of a hospital is a stay, got {n_stays}."
+            )
         half = n_stays // 2
         hospitals = {73: (half, round(half / 10)), 264: (half, round(half / 10))}
     cohort = draw_cohort(size, hospitals, scenario, mechanism, strength, random_state=random_state, with_hours=False)

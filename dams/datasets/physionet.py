@@ -10,6 +10,7 @@ import getpass
 import hashlib
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ EICU_PROJECT = "eicu-crd/2.0/"
 _CHUNK = 1 << 16
 _TIMEOUT = (10, 60)  # seconds to connect, and between two packets
 _REDIRECTS = 5
+_CHECKSUM = re.compile(r"([0-9a-fA-F]{64})\s+\*?(\S.*)")
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -155,8 +157,8 @@ class _Server:
                 return "" if response.status_code == 404 else self._checked(response, project).text
 
         lines = self._retry(f"{project}SHA256SUMS.txt", read).splitlines()
-        pairs = (line.split(maxsplit=1) for line in lines if line.strip())
-        return {path.strip(): digest.lower() for digest, path in pairs}
+        # Whatever else a server may send in its place, such as a page of HTML, holds no checksums.
+        return {match[2]: match[1].lower() for line in lines if (match := _CHECKSUM.fullmatch(line.strip()))}
 
     def fetch(self, remote: str, path: Path, expected: str | None) -> Downloaded:
         """Put one file in place."""

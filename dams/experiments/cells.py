@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,6 +66,17 @@ class Cell:
         """r̂ from the training rows of both domains."""
         source, target = self.source_train.X, self.target_train.X
         return from_counts(count_nonzero(source), count_nonzero(target), len(source), len(target))
+
+    def for_label(self, k: int) -> Cell:
+        """The same cell with one label alone."""
+        one = np.arange(len(self.labels)) == k
+        return replace(
+            self,
+            labels=(self.labels[k],),
+            source_train=self.source_train.select(one),
+            target_train=self.target_train.select(one),
+            target_test=self.target_test.select(one),
+        )
 
     @cached_property
     def var_y(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, p
 def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], float]]:
     """Yield the records and seconds of every fit; the first fit of a method also bears its preparation."""
     for name in dict.fromkeys(fit.method for fit in block.fits):
-        prepared: tuple[Sample, Sample] | Exception | None = None
+        prepared: list[Prepared] | Exception | None = None
         for fit in block.fits:
             if fit.method != name or cell.key.draw >= fit.draws:
                 continue
@@ -69,9 +70,12 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
                     prepared = _prepare(block, cell, name)
                 if isinstance(prepared, Exception):
                     raise prepared
-                train, test = (sample.select(wanted) for sample in prepared)
                 rng = generator(block.seed, "model", *cell.key.parts, fit.model, name)
-                mse[wanted] = MODELS[fit.model].errors(train, test, rng)
+                for part in prepared:
+                    chosen = wanted[part.labels]
+                    if chosen.any():
+                        train, test = part.train.select(chosen), part.test.select(chosen)
+                        mse[part.labels[chosen]] = MODELS[fit.model].errors(train, test, rng)
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"
                 log.warning("%s %s with %s failed: %s", cell.key.parts, name, fit.model, failure)
@@ -79,9 +83,23 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
             yield rows, time.perf_counter() - start
 
 
-def _prepare(block: Block, cell: Cell, method: str) -> tuple[Sample, Sample] | Exception:
+@dataclass(frozen=True)
+class Prepared:
+    """What a method made of a cell, for the labels of these numbers."""
+
+    labels: np.ndarray
+    train: Sample
+    test: Sample
+
+
+def _prepare(block: Block, cell: Cell, name: str) -> list[Prepared] | Exception:
+    """Prepare all labels at once or, where the method looks at the labels, one after the other."""
+    method, rng = METHODS[name], generator(block.seed, "method", *cell.key.parts, name)
+    numbers = np.arange(len(cell.labels))
     try:
-        return METHODS[method].prepare(cell, generator(block.seed, "method", *cell.key.parts, method))
+        if method.per_label:
+            return [Prepared(numbers[k : k + 1], *method.prepare(cell.for_label(k), rng)) for k in numbers.tolist()]
+        return [Prepared(numbers, *method.prepare(cell, rng))]
     except Exception as error:
         return error
 

@@ -58,6 +58,7 @@ def test_every_beta_shares_the_corruption(table):
         np.testing.assert_array_equal(getattr(one, part).X, getattr(three, part).X)
         np.testing.assert_allclose(getattr(one, part).Y[:, 0], getattr(three, part).Y[:, 0])
         assert getattr(three, part).Y.shape[1] == 3
+        assert len(np.unique(getattr(three, part).Y[0])) == 3
 
 
 def test_real_data_meet_the_same_beta_in_every_draw_and_regime(table):

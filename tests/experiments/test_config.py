@@ -8,7 +8,7 @@ from dams.experiments import config
 from dams.experiments.config import ConfigError, parse, read
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = sorted((ROOT / "config").glob("*.yaml"))
+SHIPPED = sorted((ROOT / "config").rglob("*.yaml"))
 
 
 def mistakes(raw) -> str:

@@ -44,6 +44,7 @@ def test_writing_again_writes_the_same_bytes(tmp_path):
     write_csv(as_records([ROW | {"score": float(x), "epsilon": 0.05} for x in rng.random(200)]), tmp_path / "a.csv")
     write_csv(read_records(tmp_path / "a.csv"), tmp_path / "b.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "b.csv"}
 
 
 @pytest.mark.parametrize("word", ["nan", "NA", "None", 'a "quoted", comma', "null"])

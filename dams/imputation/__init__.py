@@ -1,0 +1,5 @@
+"""Imputation of missing values by forests."""
+
+from dams.imputation.missforest import MissForestImputer
+
+__all__ = ["MissForestImputer"]

@@ -1,0 +1,176 @@
+"""The search for each node's best split: first among the bins, then among the values in the two bins that meet there.
+
+The criterion is the variance reduction of the target, summed over its outputs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dams.imputation.forest.binning import MAX_BINS, Codes, FloatArray, IntArray, Values
+from dams.imputation.forest.histograms import TrainingData
+from dams.imputation.forest.targets import Target
+
+# The score of a cut that leaves one side empty; a real one is never negative.
+_INVALID = -1.0
+
+
+@dataclass
+class Splits:
+    """Splits of all nodes of a level; arrays end in an axis over nodes, tree by tree.
+
+    Attributes
+    ----------
+    scores : array
+        Negative where a node is not split: all its rows go left.
+    features : array of int
+    cuts, next_bins : arrays of int
+        The last bin on the left, and the first on the right, that hold rows of the node.
+    thresholds : array
+        Values up to and including the threshold go left.
+    node, left : arrays of shape (n_channels, n_nodes)
+        Sums of the target in the node and in its left child.
+    """
+
+    scores: FloatArray
+    features: IntArray
+    cuts: IntArray
+    next_bins: IntArray
+    thresholds: Values
+    node: FloatArray
+    left: FloatArray
+
+
+def best_cuts(data: TrainingData, sums: FloatArray, rng: np.random.Generator) -> Splits:
+    """Find the best cut between bins for each node, given its histograms."""
+    node = sums[: data.n_bins[0]].sum(axis=0)  # every feature's bins hold every row once
+    n_nodes = node.shape[1]
+    best = Splits(
+        scores=np.full(n_nodes, _INVALID),
+        features=np.zeros(n_nodes, dtype=np.intp),
+        cuts=np.full(n_nodes, MAX_BINS),
+        next_bins=np.full(n_nodes, MAX_BINS),
+        thresholds=np.full(n_nodes, np.inf, dtype=np.float32),
+        node=node,
+        left=node.copy(),
+    )
+    n_ties = np.ones(n_nodes)
+    for feature in np.flatnonzero(data.n_bins > 1).tolist():
+        first = data.first_bin[feature]
+        below = sums[first : first + data.n_bins[feature] - 1].cumsum(axis=0)
+        scores, counts = _between_squares(data.target, below.swapaxes(0, 1), node)
+        place = scores.argmax(axis=0)
+        score = scores[place, np.arange(n_nodes)]
+        # Columns that tell the same story tie; a rule that always took the first would never ask the others.
+        tied = score == best.scores
+        n_ties = np.where(tied, n_ties + 1, np.where(score > best.scores, 1, n_ties))
+        better = np.flatnonzero((score > best.scores) | (tied & (score >= 0) & (rng.random(n_nodes) * n_ties < 1)))
+        place, counts = place[better], counts[:, better]
+        # Between the last bin on the left and the first on the right may lie bins that hold none of the node's rows.
+        next_bin = (counts <= counts[place, np.arange(len(better))]).sum(axis=0)
+        column = data.columns[feature]
+        best.scores[better] = score[better]
+        best.features[better] = feature
+        best.cuts[better] = place
+        best.next_bins[better] = next_bin
+        best.thresholds[better] = _middle(column.highest[place], column.lowest[next_bin])
+        best.left[:, better] = below[place, :, better].T
+    return best
+
+
+def _between_squares(target: Target, left: FloatArray, node: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Squares between the two sides of cuts, up to a factor of the node, and the counts on the left.
+
+    With N and S the node's count and total, n and s those on the left: Σ_outputs (s − n S / N)² / (n (N − n)), and
+    `_INVALID` where one side is empty. Both arrays have the channels first.
+    """
+    counts, totals = target.counts_and_totals(left)
+    node_counts, node_totals = target.counts_and_totals(node)
+    squares = np.zeros(counts.shape)
+    for total, node_total in zip(totals, node_totals, strict=True):
+        excess = counts * (node_total / np.maximum(node_counts, 1))
+        np.subtract(total, excess, out=excess)
+        excess *= excess
+        squares += excess
+    weights = node_counts - counts
+    weights *= counts
+    scores = np.full(counts.shape, _INVALID)
+    np.divide(squares, weights, out=scores, where=weights > 0)
+    return scores, counts
+
+
+def _middle(low: Values, high: Values) -> Values:
+    """Halfway from low to high; low where the two are neighbouring floats."""
+    middle = low + (high - low) / 2
+    return np.where(middle < high, middle, low)
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """What nodes hold in the bins on both sides of their cuts; sorted by node, then by value.
+
+    A bin with a single value is there with one of its rows, held zero times.
+    """
+
+    rows: IntArray
+    nodes: IntArray
+    values: Values
+    counts: FloatArray
+    goes_left: npt.NDArray[np.bool_]
+
+
+def rows_near_cuts(data: TrainingData, counts: Codes, splits: Splits) -> Nearby | None:
+    """Find the rows that a split inside a bin could move; None if no cut is next to a bin with several values.
+
+    `counts` has shape (n_rows, n_nodes): how often the node holds the row.
+    """
+    bins = np.stack([splits.cuts, splits.next_bins], axis=1)
+    mixed = np.zeros(bins.shape, dtype=bool)
+    split = splits.scores >= 0
+    mixed[split] = data.is_mixed[data.first_bin[splits.features[split], None] + bins[split]]
+    node = np.flatnonzero(mixed.any(axis=1)).repeat(2)
+    if not len(node):
+        return None
+    side = np.tile([0, 1], len(node) // 2)
+    columns = [data.columns[feature] for feature in splits.features[node]]
+    members = [
+        column.members(number) if several else slice(column.starts[number], column.starts[number] + 1)
+        for column, number, several in zip(columns, bins[node, side], mixed[node, side], strict=True)
+    ]
+    rows = np.concatenate([column.order[member] for column, member in zip(columns, members, strict=True)])
+    values = np.concatenate([column.ordered[member] for column, member in zip(columns, members, strict=True)])
+    lengths = [member.stop - member.start for member in members]
+    nodes, sides, several = (np.repeat(of_bin, lengths) for of_bin in (node, side, mixed[node, side]))
+    rows = data.position[rows]
+    held = np.where(several & (rows >= 0), counts[rows, nodes], 0.0)
+    keep = (held > 0) | ~several
+    return Nearby(rows[keep], nodes[keep], values[keep], held[keep], sides[keep] == 0)
+
+
+def refine(target: Target, splits: Splits, nearby: Nearby) -> None:
+    """Move each split to the best place inside the two bins that meet at it, in place.
+
+    Bins hide what is in them: the few largest values of a long tail, or a recorded value among imputed ones. Only the
+    rows in these two bins are looked at, a small part of all.
+    """
+    nodes, values = nearby.nodes, nearby.values
+    starts = np.flatnonzero(np.diff(nodes, prepend=-1))
+    lengths = np.diff(starts, append=len(nodes))
+    sums = np.zeros((target.n_channels, len(nodes)))
+    sums[target.channels[nearby.rows], np.arange(len(nodes))] = nearby.counts * target.amounts[nearby.rows]
+    # Further left lies all that goes left already, less what does so in the two bins.
+    further_left = splits.left[:, nodes[starts]] - np.add.reduceat(sums * nearby.goes_left, starts, axis=1)
+    running = sums.cumsum(axis=1)
+    left = running + np.repeat(further_left - running[:, starts] + sums[:, starts], lengths, axis=1)
+
+    scores, _ = _between_squares(target, left, splits.node[:, nodes])
+    scores[:-1][(nodes[1:] != nodes[:-1]) | (values[1:] == values[:-1])] = _INVALID
+    scores[-1] = _INVALID
+    best = np.repeat(np.maximum.reduceat(scores, starts), lengths)
+    places = np.flatnonzero((scores == best) & (scores >= 0))
+    places = places[np.diff(nodes[places], prepend=-1) > 0]  # the first of equals
+    improved = nodes[places]
+    splits.scores[improved] = scores[places]
+    splits.thresholds[improved] = _middle(values[places], values[places + 1])
+    splits.left[:, improved] = left[:, places]
