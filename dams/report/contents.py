@@ -120,8 +120,9 @@ def what_is_missing(evidence: Evidence) -> list[str]:
             lines.append(f"{len(blocks) - done} of {len(blocks)} blocks of fits; what follows rests on the others.")
         _, absent = outputs_of(evidence)
         lines += [f"Table or figure {name}." for name in absent]
+    present = {*parts_of(evidence), *evidence.records["method"]}
     for part, title in PARTS.items():
-        if part not in parts_of(evidence):
+        if part not in present:
             lines.append(f"{PART_NAMES[part]}: {title[0].lower()}{title[1:]}.")
     if not (folder / "provenance.json").exists():
         lines.append("Provenance: the run has not come to its end.")

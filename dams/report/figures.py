@@ -86,6 +86,8 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
 def save_figure(figure: Figure, stem: str | Path) -> None:
     """Write <stem>.svg, .pdf and .png, free of dates so that equal figures are equal files."""
     Path(stem).parent.mkdir(parents=True, exist_ok=True)
+    # The layout settles at the second drawing where axes have a fixed aspect; the first file must not show the first.
+    figure.draw_without_rendering()
     figure.savefig(f"{stem}.svg", metadata={"Date": None})
     figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
     figure.savefig(f"{stem}.png", dpi=200, metadata={"Software": None})

@@ -18,7 +18,7 @@ from dams.experiments.methods import METHODS
 from dams.report.claims import Verdict, check_claims, read_claims
 from dams.report.comparison import compare
 from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
-from dams.report.evidence import Evidence, read_json, rows_of, title_of_model
+from dams.report.evidence import Evidence, describe, read_json, rows_of, title_of_method, title_of_model
 from dams.report.markup import (
     Cell,
     DataTable,
@@ -32,7 +32,7 @@ from dams.report.markup import (
     number,
 )
 from dams.report.paper import read_errata
-from dams.report.summary import in_display_order
+from dams.report.summary import in_display_order, paired_differences
 from dams.report.tables import REGIME_SYMBOLS
 
 HERE = Path(__file__).parent
@@ -88,10 +88,7 @@ def render(evidence: Evidence, raw: Path) -> str:
         comparison_figure=_comparison_figure(evidence),
         tables=[_shown(evidence, item) for item in outputs if item.kind == "table"],
         figures=[_shown(evidence, item) for item in outputs if item.kind == "figure"],
-        parts={
-            part: {"title": PARTS[part], "items": [_shown(evidence, _marked(evidence, part, item)) for item in items]}
-            for part, items in parts_of(evidence).items()
-        },
+        parts=_parts(evidence),
         part_names=PART_NAMES,
         eicu_simulated=evidence.eicu_is_simulated,
         errata=_errata(),
@@ -159,9 +156,9 @@ def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _comparison(comparison: pd.DataFrame) -> DataTable:
-    """Show the numbers that the run has; those it lacks are counted instead."""
+    """Show the numbers that can be compared; the others, with the reason, are in the CSV."""
     rows = []
-    for row in rows_of(comparison[comparison["measured"].notna()]):
+    for row in rows_of(comparison[comparison["inside"].notna()]):
         if row["table"] == "eicu":
             where = f"eICU, {row['source']} → {row['target']}, {row['metric'].upper()}"
         else:
@@ -179,8 +176,8 @@ def _comparison(comparison: pd.DataFrame) -> DataTable:
                 cell(row["published"]),
                 Cell(interval(row["measured"], row["lower"], row["upper"]), value=row["measured"]),
                 Cell(f"{row['difference']:+.3f}".replace("-", "−"), value=row["difference"]),
-                cell(None if pd.isna(row["inside"]) else bool(row["inside"])),
-                Cell(row["missing"] if isinstance(row["missing"], str) else note),
+                cell(bool(row["inside"])),
+                Cell(note),
             ]
         )
     heads = ["Where", "Method", "Printed", "Measured", "Difference", "Inside", "Note"]
@@ -218,6 +215,33 @@ def _shown(evidence: Evidence, item: Item) -> Shown:
         content["table"] = data_table(pd.read_csv(path))
     links = [(Path(file).suffix[1:].upper(), file) for file in item.files if not file.endswith(".html")]
     return Shown(id=item.name.replace("_", "-"), title=item.title, caption=item.caption, links=links, **content)
+
+
+def _parts(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """Show the parts with folders of their own, and what the two-way adjustment gains wherever it was fitted."""
+    shown = {
+        part: [_shown(evidence, _marked(evidence, part, item)) for item in items]
+        for part, items in parts_of(evidence).items()
+    }
+    if "two_way" in set(evidence.records["method"]):
+        shown.setdefault("two_way", []).append(_two_way(evidence))
+    return {part: {"title": PARTS[part], "items": shown[part]} for part in PARTS if part in shown}
+
+
+def _two_way(evidence: Evidence) -> Shown:
+    """Compare the two-way adjustment with no adjustment and with the filter alone, cell by cell."""
+    records = evidence.records
+    references = [paired_differences(records, name, evidence.bootstrap) for name in ("source", "nonparametric")]
+    rows = []
+    for row in rows_of(pd.concat(references)):
+        if row["method"] == "two_way":
+            scope = {key: row[key] for key in ("dataset", "regime", "epsilon", "labels", "model") if pd.notna(row[key])}
+            gain = Cell(interval(row["difference"], row["lower"], row["upper"]), value=row["difference"])
+            share = Cell(f"{row['wins']:.0%}", value=row["wins"])
+            rows.append([cell(describe(scope)), Cell(title_of_method(row["reference"])), gain, share])
+    table = DataTable(["Where", "Against", "Difference", "Better in"], rows, [False, False, True, True])
+    caption = "Difference in MSE/Var(Y) within cells, negative where the two-way adjustment is better."
+    return Shown("two-way-differences", "Two-way adjustment", caption, [], table=table)
 
 
 def _marked(evidence: Evidence, part: str, item: Item) -> Item:

@@ -147,6 +147,17 @@ def test_an_interrupted_run_has_a_page_that_names_what_is_missing(tmp_path, caps
     assert str(tmp_path / "report.html") in told
 
 
+def test_two_way_results_are_set_against_source_and_filter(tmp_path):
+    make_folder(tmp_path, whole=False)
+    assert "Two-way adjustment: " in Page(write_page(tmp_path).read_text(encoding="utf-8")).text
+    records = Evidence(tmp_path).records
+    better = records[records["method"] == "nonparametric"].assign(method="two_way", score=lambda r: r["score"] - 0.1)
+    write_csv(pd.concat([records, better]), tmp_path / "records.csv")
+    text = Page(write_page(tmp_path).read_text(encoding="utf-8")).text
+    assert "Two-way adjustment: " not in text
+    assert "Digits, mˢ ? mᵗ, linear non-parametric −0.100 " in text
+
+
 def test_an_empty_folder_still_has_a_page(tmp_path):
     assert main(["report", str(tmp_path)]) == 0
     assert "The configuration of this run is not known" in (tmp_path / "report.html").read_text(encoding="utf-8")
