@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dams.diagnostics import UCARReport, check_ucar
     from dams.estimators import (
         ClosedFormRegressor,
         FilteredRegressor,
@@ -31,7 +32,9 @@ _EXPORTS = {
     "RelativeMissingness": "dams.relative",
     "TwoWayFilter": "dams.estimators",
     "TwoWayRegressor": "dams.estimators",
+    "UCARReport": "dams.diagnostics",
     "apply_missingness": "dams.missingness",
+    "check_ucar": "dams.diagnostics",
     "estimate_relative_missingness": "dams.relative",
 }
 
@@ -45,7 +48,9 @@ __all__ = [
     "RelativeMissingness",
     "TwoWayFilter",
     "TwoWayRegressor",
+    "UCARReport",
     "apply_missingness",
+    "check_ucar",
     "estimate_relative_missingness",
 ]
 

@@ -22,7 +22,6 @@ from dams.validation import refuse_nan
 
 Array = np.ndarray
 N_FOLDS = 2
-SIGN = -1
 
 
 class TwoWayFilter(BaseEstimator):
@@ -174,7 +173,7 @@ def _fill(X: Array, y: Array, r: Array, n_draws: int, rng: np.random.Generator) 
     folds = rng.permutation(len(X)) % N_FOLDS
     copies = [X.copy() for _ in range(n_draws)]
     negative = np.flatnonzero(r < 0)
-    for j in negative[np.argsort(SIGN * r[negative], kind="stable")]:
+    for j in negative[np.argsort(-r[negative], kind="stable")]:
         values = X[:, j]
         zeros = np.flatnonzero(values == 0)
         expected = -r[j] * (len(values) - len(zeros))
