@@ -41,7 +41,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "fast" grows all trees at once on binned columns. "missingpy" runs the package of the paper, about 20 times
         slower and equal in law; it must be installed (`pip install "dams[missingpy]"`).
     compat : {"missingpy", "inductive"}, default="missingpy"
-        "missingpy" does as that package does. It is transductive: `fit` keeps only means and modes, and `transform` runs
+        "missingpy" does as that package does. It is transductive: `fit` keeps only means and modes; `transform` runs
         all sweeps on the rows it is given, whose forests never see the rows of `fit`. It returns the last matrix but
         one, also when it stops at `max_iter`: with `max_iter=1` that is plain means.
         "inductive" runs the sweeps in `fit` and keeps their forests; `transform` applies them in the same order. The
@@ -84,7 +84,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    Stekhoven and Bühlmann, MissForest: non-parametric missing value imputation for mixed-type data, Bioinformatics 2012.
+    Stekhoven and Bühlmann, MissForest: non-parametric missing value imputation for mixed-type data, 2012.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.engine == "missingpy":
             if self.compat == "inductive":
                 raise ValueError(
-                    "compat='inductive' needs engine='fast': missingpy keeps no forests that new rows could be given to."
+                    "compat='inductive' needs engine='fast': missingpy keeps no forests to give new rows to."
                 )
             import_missingpy()
         elif self.max_depth is None or self.max_depth > MAX_DEPTH:
@@ -260,7 +260,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             refuse_nan(X, marker)
         finite = "allow-nan" if np.isnan(marker) else True
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite=finite, reset=reset)
-        return X, np.isnan(X) if np.isnan(marker) else X == marker
+        return X, np.isnan(X) if np.isnan(marker) else marker == X
 
     def _fill(self, X: np.ndarray, missing: BoolArray) -> FloatArray:
         """First guesses for the missing entries, in double precision and by columns."""
@@ -274,7 +274,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "compat='missingpy' their forests are trained on these rows. Set all_missing='statistic' to fill with "
                 "the means of the training rows, or compat='inductive' to use forests of the training rows."
             )
-        return empty
+        return np.asarray(empty)
 
     def _describe(self, columns: np.ndarray) -> str:
         return describe_columns(columns, getattr(self, "feature_names_in_", None))
