@@ -130,7 +130,8 @@ def fit_stabilised(
     With β₀ the fit of (0, 0) and δ = β − β₀, the target risk over that of β₀ is δᵀ E[X̃^tᵀX̃^t] δ − 2 δᵀ g,
     g = E[X̃^tᵀ(Y − X̃^t β₀)]. It is estimated fold by fold, g from the held-out source rows by the moments table: their
     Gram matrix and cross-moment share their sampling error, which cancels in g. The Gram matrix in the small term
-    comes from the target, where it is never indefinite.
+    comes from the held-out target rows: a target's is never indefinite, and rows that the candidate itself was fitted
+    with would flatter large α.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def fit_stabilised(
     n_folds = min(len(source.parts), len(target.parts))
     parts = [_without(source, target, whole, fold) for fold in range(n_folds)] if n_folds > 1 else []
     candidates = _candidates(whole, parts, gram)
-    choice = _choose(candidates, source, whole, parts)
+    choice = _choose(candidates, source, target, whole, parts)
     solved = {i: whole.solve(*candidates[i]) for i in np.unique(choice)}
     coef = np.stack([solved[i][0][:, label] for label, i in enumerate(choice)], axis=1)
     label_mean = whole.source.label_mean
@@ -187,19 +188,22 @@ def _candidates(whole: _System, parts: Sequence[_System], gram: Gram) -> list[tu
 
 
 def _choose(
-    candidates: Sequence[tuple[float, float]], source: FoldedMoments, whole: _System, parts: Sequence[_System]
+    candidates: Sequence[tuple[float, float]],
+    source: FoldedMoments,
+    target: FoldedMoments,
+    whole: _System,
+    parts: Sequence[_System],
 ) -> Array:
     """Index of the candidate with the least estimated target risk, one a label; of equals the first."""
     risk = np.zeros((len(candidates), whole.cross(0.0).shape[1]))
     if len(candidates) == 1:
         return np.argmin(risk, axis=0)
-    size = whole.target.covariance if whole.fit_intercept else whole.target.gram
-    for part, held_out in zip(parts, source.parts, strict=False):
+    for part, held_source, held_target in zip(parts, source.parts, target.parts, strict=False):
         start = part.solve(0.0, 0.0)[0]
-        held = _System(held_out, held_out, whole.r, whole.fit_intercept)
+        held = _System(held_source, held_target, whole.r, whole.fit_intercept)
         gradient = held.cross(1.0) - held.matrix(1.0, 0.0) @ start
         steps = np.stack([part.solve(*pair)[0] - start for pair in candidates])
-        risk += np.einsum("cdk,cdk->ck", steps, size @ steps - 2 * gradient)
+        risk += np.einsum("cdk,cdk->ck", steps, held.matrix(1.0, 1.0) @ steps - 2 * gradient)
     return np.argmin(risk, axis=0)
 
 
