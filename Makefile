@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	--custom-compile-command "make lock" pyproject.toml requirements/build.in
-SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+RUN := $(BIN)/dams run --cores $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test paper lint bench lock clean
@@ -18,13 +18,13 @@ help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
 
 demo: $(VENV)/pipeline ## Run the whole pipeline on embedded data (about two minutes)
-	$(SNAKEMAKE) --configfile config/quickstart.yaml
+	$(RUN) config/quickstart.yaml
 
 test: $(VENV)/dev ## Run every test
 	$(BIN)/python -m pytest
 
 paper: $(VENV)/pipeline ## Regenerate the paper (CONFIG=… for another study, CORES=… for fewer cores)
-	$(SNAKEMAKE) --configfile $(CONFIG)
+	$(RUN) $(CONFIG)
 
 lint: $(VENV)/dev ## Check style, types, layers and workflow
 	$(BIN)/ruff check .

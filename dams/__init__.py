@@ -8,7 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dams.estimators import ClosedFormRegressor, FilteredRegressor, MissingnessFilter
+    from dams.diagnostics import UCARReport, check_ucar
+    from dams.estimators import (
+        ClosedFormRegressor,
+        FilteredRegressor,
+        MissingnessFilter,
+        TwoWayFilter,
+        TwoWayRegressor,
+    )
     from dams.missingness import Free, Nested, Opposing, apply_missingness
     from dams.relative import RelativeMissingness, estimate_relative_missingness
 
@@ -23,7 +30,11 @@ _EXPORTS = {
     "Nested": "dams.missingness",
     "Opposing": "dams.missingness",
     "RelativeMissingness": "dams.relative",
+    "TwoWayFilter": "dams.estimators",
+    "TwoWayRegressor": "dams.estimators",
+    "UCARReport": "dams.diagnostics",
     "apply_missingness": "dams.missingness",
+    "check_ucar": "dams.diagnostics",
     "estimate_relative_missingness": "dams.relative",
 }
 
@@ -35,7 +46,11 @@ __all__ = [
     "Nested",
     "Opposing",
     "RelativeMissingness",
+    "TwoWayFilter",
+    "TwoWayRegressor",
+    "UCARReport",
     "apply_missingness",
+    "check_ucar",
     "estimate_relative_missingness",
 ]
 

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from dams.validation import refuse_nan
+
 Rates = np.ndarray
 
 
@@ -50,24 +52,53 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     -------
     X̃ of the same type, shape and labels as X.
     """
-    if not sparse.issparse(X) and np.ndim(X) != 2:
-        raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {np.shape(X)}.")
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {X.shape}.")
+    refuse_nan(X, name="X")
     return delete_at_random(X, check_rates(rates, X.shape[1]), np.random.default_rng(random_state))
 
 
 def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator) -> Any:
     """Zero entries of column j with probability `rates[j]`, in [0, 1], each on its own."""
     if sparse.issparse(X):
-        coo = X.tocoo()
+        coo = canonical_csr(X).tocoo()
         keep = rng.random(coo.nnz) >= rates[coo.col]
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
         return kept.asformat(X.format)
     values = np.asarray(X)
-    # Single precision halves the cost of the draws and moves a rate by less than 1e-7.
-    corrupted = np.where(rng.random(values.shape, dtype=np.float32) >= rates, values, values.dtype.type(0))
+    # A product is four times as fast as `where`; adding zero turns the -0 of a lost negative value into 0.
+    corrupted = values * _draw_kept(values.shape, rates, rng)
+    if corrupted.dtype.kind == "f":
+        corrupted += 0.0
     if isinstance(X, pd.DataFrame):
-        return pd.DataFrame(corrupted, index=X.index, columns=X.columns)
+        # Columns of several types met in one array; each gets its own type back.
+        return pd.DataFrame(corrupted, index=X.index, columns=X.columns).astype(X.dtypes)
     return corrupted
+
+
+def canonical_csr(X: Any) -> Any:
+    """Return a sparse matrix as CSR with every entry stored once: stored in two parts, it would count as two values."""
+    csr = X.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _draw_kept(shape: tuple[int, ...], rates: Rates, rng: np.random.Generator) -> np.ndarray:
+    """Mask ξ with P(ξ_ij = 0) = rates[j], from one random byte an entry: drawing dominates a sweep, bytes are cheap.
+
+    A byte below 256·rate loses the entry, one above keeps it; one that meets the whole part of 256·rate is decided by a
+    second draw with the fraction that is left, so that no rate is rounded.
+    """
+    whole = np.minimum(np.floor(rates * 256), 255)
+    draws = np.frombuffer(rng.bytes(shape[0] * shape[1]), dtype=np.uint8).reshape(shape)
+    threshold = whole.astype(np.uint8)
+    kept = draws > threshold
+    tied = np.flatnonzero(draws == threshold)
+    kept.ravel()[tied] = rng.random(len(tied)) >= (rates * 256 - whole)[tied % shape[1]]
+    return kept
 
 
 @dataclass(frozen=True)

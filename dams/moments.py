@@ -58,6 +58,11 @@ def move_covariance(covariance: Array, mean: Array, r: Array) -> Array:
     return np.outer(keep, keep) * covariance + np.diag(r * keep * second)
 
 
+# E[X²] − E[X]² loses the digits that E[X]² has over the variance: up to this ratio no more than five of sixteen, and
+# beyond it the rows are centred first, which costs another pass.
+FAR_FROM_ZERO = 1e4
+
+
 @dataclass(frozen=True)
 class Moments:
     """First and second moments of covariates and, where there are labels, of covariates with labels.
@@ -72,25 +77,25 @@ class Moments:
     label_covariance: Array | None = None  # Cov(X, Y), (d, k)
     label_variance: Array | None = None  # Var(Y), (k,)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "covariance", _without_rounding(self.covariance, self.mean, 1e-20))
+
     @classmethod
     def of(cls, X: Any, Y: Array | None = None) -> Moments:
         """Moments of the rows of X (dense or sparse) and, if given, of the label columns Y of shape (n, k)."""
         n = X.shape[0]
-        if sparse.issparse(X):
-            mean = np.asarray(X.mean(axis=0)).ravel()
-            covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
-        else:
-            # Centring first keeps the digits that a column far from zero would lose.
-            mean = X.mean(axis=0)
-            X = X - mean
-            covariance = X.T @ X / n
+        mean, covariance, X = _centre_if_needed(X)
         if Y is None:
             return cls(n, mean, covariance)
-        label_mean = Y.mean(axis=0)
-        centred = Y - label_mean
-        return cls(
-            n, mean, covariance, label_mean, np.asarray(X.T @ centred) / n, np.einsum("ik,ik->k", centred, centred) / n
-        )
+        label_mean = np.ones(n) @ Y / n
+        label_variance = np.einsum("ik,ik->k", Y, Y) / n - label_mean**2
+        if (label_mean**2 > FAR_FROM_ZERO * label_variance).any():
+            label_mean = Y.mean(axis=0)
+            Y = Y - label_mean
+            label_variance = np.einsum("ik,ik->k", Y, Y) / n
+        # Whether or not X and Y were centred on the way.
+        label_covariance = np.asarray(X.T @ Y) / n - np.outer(np.ones(n) @ X / n, np.ones(n) @ Y / n)
+        return cls(n, mean, covariance, label_mean, label_covariance, label_variance)
 
     @property
     def gram(self) -> Array:
@@ -124,3 +129,30 @@ class Moments:
             None if self.label_covariance is None else move_mean(self.label_covariance, r),
             self.label_variance,
         )
+
+
+def _without_rounding(covariance: Array, mean: Array, share: float) -> Array:
+    """Zero the rows and columns of a covariance whose variance is below that share of the mean's square.
+
+    There the column is constant, and what is left are rounding errors, which a solver that scales its columns would
+    take for data.
+    """
+    varies = np.abs(np.diagonal(covariance)) > share * np.square(mean)
+    return covariance if varies.all() else covariance * np.outer(varies, varies)
+
+
+def _centre_if_needed(X: Any) -> tuple[Array, Array, Any]:
+    """E[X], Cov(X), and X itself, centred if it lies so far from zero that rounding would show otherwise."""
+    n = X.shape[0]
+    if sparse.issparse(X):
+        mean = np.asarray(X.mean(axis=0)).ravel()
+        covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
+        # Subtracting loses more digits than centring does.
+        return mean, _without_rounding(covariance, mean, 4 * n * np.finfo(float).eps), X
+    mean = np.ones(n) @ X / n
+    covariance = X.T @ X / n - np.outer(mean, mean)
+    if (np.square(mean) <= FAR_FROM_ZERO * np.diagonal(covariance)).all():
+        return mean, covariance, X
+    mean = X.mean(axis=0)
+    X = X - mean
+    return mean, X.T @ X / n, X

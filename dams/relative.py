@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import norm
 
+from dams.missingness import canonical_csr
 from dams.validation import check_covariates, column_names, describe_columns, match_columns
 
 Array = np.ndarray
@@ -83,9 +84,10 @@ class RelativeMissingness:
 def count_nonzero(X: Any) -> Array:
     """Nonzeros of every column; X is dense or sparse."""
     if sparse.issparse(X):
-        csr = X.tocsr()
+        csr = canonical_csr(X)
         return np.bincount(csr.indices[csr.data != 0], minlength=csr.shape[1])
-    return np.count_nonzero(X, axis=0)
+    # Counting along the rows of a C-ordered array by a product of ones is several times faster than by columns.
+    return (np.ones(len(X)) @ (X != 0)).astype(np.int64)
 
 
 def estimate_relative_missingness(
@@ -163,16 +165,14 @@ def from_counts(
 ) -> RelativeMissingness:
     """`estimate_relative_missingness` for numbers of nonzeros that are already counted."""
     if not count_source.all():
-        never = describe_columns(np.flatnonzero(count_source == 0), feature_names)
         raise ValueError(
-            f"{never[0].upper() + never[1:]} of the source hold only zeros, so the relative missingness is not "
-            "identified there. Drop them from both source and target."
+            f"The source holds only zeros in {describe_columns(np.flatnonzero(count_source == 0), feature_names)}: "
+            "the relative missingness is not identified there. Drop what is never observed from both source and target."
         )
     if not count_target.all():
-        never = describe_columns(np.flatnonzero(count_target == 0), feature_names)
         warnings.warn(
-            f"{never[0].upper() + never[1:]} of the target hold only zeros: relative missingness 1, "
-            "and adjusted predictors will not use them.",
+            f"The target holds only zeros in {describe_columns(np.flatnonzero(count_target == 0), feature_names)}: "
+            "the relative missingness is 1 there, and adjusted predictors will make no use of it.",
             UserWarning,
             stacklevel=3,
         )
@@ -244,5 +244,6 @@ def _bootstrap_interval(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(source > 0, target / source, np.inf)
     tail = (1 - confidence) / 2
-    low, high = np.quantile(ratio, [tail, 1 - tail], axis=0)
+    # Order statistics, since a resample without a source value has no finite ratio to interpolate with.
+    low, high = np.quantile(ratio, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low, high

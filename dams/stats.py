@@ -42,18 +42,29 @@ def crossed_bootstrap(
     known = np.isfinite(values)
     if not known.any():
         return Interval(np.nan, np.nan, np.nan)
-    filled = np.where(known, values, 0.0)
-    mean = float(filled.sum() / known.sum())
+    mean = float(np.where(known, values, 0.0).sum() / known.sum())
     if values.size == 1:
         return Interval(mean, np.nan, np.nan)
+    means = crossed_replicates(values, replicates=replicates, random_state=random_state)
+    tail = (1 - confidence) / 2
+    lower, upper = np.nanquantile(means, [tail, 1 - tail])
+    return Interval(mean, float(lower), float(upper))
+
+
+def crossed_replicates(
+    values: np.ndarray, *, replicates: int = 2000, random_state: int | np.random.Generator | None = None
+) -> np.ndarray:
+    """Means of a table of draws × β under resampling of both; NaN where a replicate meets no value.
+
+    Tables of the same shape meet the same resamples under the same seed, so a quantity of several means, such as their
+    ratio, is resampled by calling this once a table.
+    """
+    known = np.isfinite(values)
     rng = np.random.default_rng(random_state)
     rows, columns = (rng.multinomial(n, np.full(n, 1 / n), replicates).astype(float) for n in values.shape)
-    total = np.einsum("rb,rb->r", rows @ filled, columns)
+    total = np.einsum("rb,rb->r", rows @ np.where(known, values, 0.0), columns)
     count = np.einsum("rb,rb->r", rows @ known.astype(float), columns)
-    means = total[count > 0] / count[count > 0]
-    tail = (1 - confidence) / 2
-    lower, upper = np.quantile(means, [tail, 1 - tail])
-    return Interval(mean, float(lower), float(upper))
+    return np.divide(total, count, out=np.full(replicates, np.nan), where=count > 0)
 
 
 def pooled_interval(values: np.ndarray, *, confidence: float = 0.95) -> Interval:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils import check_array
 
 
 def describe_columns(columns: np.ndarray, names: Sequence[str] | None, *, most: int = 5) -> str:
@@ -26,13 +25,7 @@ def column_names(X: Any) -> list[str] | None:
 def refuse_nan(X: Any, *, name: str) -> None:
     """Raise where X holds NaN: here a missing value is a zero, and which of the two a user meant can't be guessed."""
     values = X.tocoo().data if sparse.issparse(X) else X
-    if isinstance(values, pd.DataFrame):
-        nan = values.isna().to_numpy()
-    else:
-        values = np.asarray(values)
-        if values.dtype.kind not in "fc":
-            return
-        nan = np.isnan(values)
+    nan = np.asarray(pd.isna(values if isinstance(values, pd.DataFrame) else np.asarray(values)))
     if not nan.any():
         return
     where = ""
@@ -46,6 +39,9 @@ def refuse_nan(X: Any, *, name: str) -> None:
 
 def check_covariates(X: Any, *, name: str) -> Any:
     """Return X as a float array or CSR matrix with two dimensions and at least one row; refuse NaN."""
+    # Imported late: masks and configurations need the rest of this module, and not to wait for scikit-learn.
+    from sklearn.utils import check_array
+
     refuse_nan(X, name=name)
     if getattr(X, "shape", np.shape(X))[:1] == (0,):
         raise ValueError(f"{name} has no rows: give at least one row of observed covariates.")

@@ -1,40 +1,25 @@
-"""From a raw table to covariates in which a zero is a natural value: dummies, z-scores, and the paper's drops."""
+"""From raw values to covariates in which a zero may stand for a lost value: z-scores, and the paper's drops."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection
 
-import numpy as np
 import pandas as pd
 
-# A dummy that few rows have would vanish once values are lost on top; a column that hardly varies says nothing.
-MIN_PREVALENCE = 0.05
-MIN_DEVIATION = 0.05
+# A 0/1 column that few rows have would vanish once values are lost on top; a column that hardly varies says nothing.
+MIN_FREQUENCY = 0.05
+MIN_STANDARD_DEVIATION = 0.05
 
 
-def encode(
-    table: pd.DataFrame, *, numeric: Sequence[str] = (), binary: Sequence[str] = (), categorical: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Return float covariates: numeric columns z-scored, binary ones as 0/1, one dummy for every other level.
-
-    Natural missing values (NaN) become 0 after scaling, which is what a lost value looks like.
-    """
-    parts: list[pd.DataFrame] = []
-    if numeric:
-        values = table[list(numeric)].astype(float)
-        deviation = values.std(ddof=0)
-        parts.append(((values - values.mean()) / deviation.where(deviation > 0, 1.0)).fillna(0.0))
-    if binary:
-        parts.append(table[list(binary)].astype(float).fillna(0.0))
-    if categorical:
-        parts.append(pd.get_dummies(table[list(categorical)].astype("string"), dtype=float))
-    return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=table.index)
+def standardise(values: pd.Series) -> pd.Series:
+    """Centre and scale by what is present; missing values, and a column without spread, become 0."""
+    # Told by the range: rounding can leave a constant column a deviation, and dividing by it would make it ±1.
+    spread = values.std() if values.max() > values.min() else math.nan
+    return ((values - values.mean()) / spread).fillna(0.0)
 
 
-def drop_uninformative(covariates: pd.DataFrame) -> pd.DataFrame:
-    """Drop 0/1 columns present in fewer than 5 % of the rows and columns with a standard deviation of at most 0.05."""
-    values = covariates.to_numpy()
-    is_binary = np.isin(values, (0.0, 1.0)).all(axis=0)
-    rare = is_binary & ((values != 0).mean(axis=0) < MIN_PREVALENCE)
-    flat = values.std(axis=0) <= MIN_DEVIATION
-    return covariates.loc[:, ~(rare | flat)]
+def drop_uninformative(table: pd.DataFrame, *, rare: Collection[str]) -> pd.DataFrame:
+    """Drop columns with a standard deviation of at most 0.05, and those of `rare` nonzero in fewer than 5 % of rows."""
+    infrequent = table.columns.isin(list(rare)) & ((table != 0).mean() < MIN_FREQUENCY)
+    return table.loc[:, (table.std() > MIN_STANDARD_DEVIATION) & ~infrequent]

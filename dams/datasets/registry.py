@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from dams.registry import load
 
@@ -12,22 +13,37 @@ from dams.registry import load
 class Dataset:
     """A source of covariates.
 
-    A `table` is real data: its loader returns prepared covariates as a DataFrame, the same at every call. A `scenario`
-    is a law: its loader takes (rows, generator) and returns a sample of covariates with the law's own labels.
+    A `scenario` is a law: its loader takes (rows, generator) and returns a sample of covariates with the law's own
+    labels. A `table` is real data: its loader takes nothing and returns prepared covariates, the same at every call.
+    `uci` data are tables whose raw files are fetched first: the loader takes (name, paths, recipe).
     """
 
     title: str
-    kind: Literal["table", "scenario"]
+    kind: Literal["scenario", "table", "uci"]
     path: str
 
-    def __call__(self, *args: object) -> object:
-        """Load or sample."""
-        return load(self.path)(*args)
+    @property
+    def load(self) -> Callable[..., Any]:
+        """The loader or sampler."""
+        return load(self.path)
 
 
 DATASETS: dict[str, Dataset] = {
     "redundant": Dataset("Redundant features", "scenario", "dams.datasets.synthetic:sample_redundant"),
     "confounded": Dataset("Confounded features", "scenario", "dams.datasets.synthetic:sample_confounded"),
+    "adult": Dataset("Adult", "uci", "dams.datasets.uci:prepare_uci"),
+    "bank": Dataset("Bank", "uci", "dams.datasets.uci:prepare_uci"),
+    "thyroid": Dataset("Thyroid", "uci", "dams.datasets.uci:prepare_uci"),
     "digits": Dataset("Digits", "table", "dams.datasets.embedded:load_digits"),
     "diabetes": Dataset("Diabetes", "table", "dams.datasets.embedded:load_diabetes"),
 }
+
+
+def title_of(name: str) -> str:
+    """Return the title of a data set; a user's own goes by its name."""
+    return DATASETS[name].title if name in DATASETS else name.replace("_", " ").capitalize()
+
+
+def is_scenario(name: str) -> bool:
+    """Whether the data set is a law to sample from; a user's own is a table."""
+    return name in DATASETS and DATASETS[name].kind == "scenario"

@@ -23,13 +23,24 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
     return target, from_counts(*counts, X.shape[0], target.shape[0], feature_names=names)
 
 
+def filter_generator(random_state: Any) -> np.random.Generator:
+    """Return the generator of a filter's mask; an integer gives a stream that `apply_missingness` does not use.
+
+    Data corrupted with the seed that the filter is given would otherwise meet the same draws again, and the filter
+    would delete what is already lost.
+    """
+    if isinstance(random_state, (int, np.integer)):
+        random_state = np.random.SeedSequence(int(random_state), spawn_key=(1,))
+    return np.random.default_rng(random_state)
+
+
 def warn_if_constant(labels: np.ndarray) -> None:
     """Warn of label columns that never vary: fitting works, but there is nothing to learn."""
     constant = np.flatnonzero((labels == labels[:1]).all(axis=0))
     if constant.size:
         warnings.warn(
-            f"The label is constant ({labels[0, constant[0]]:g}): the predictor will be that constant, whatever the "
-            "covariates. Check that y holds the labels you meant.",
+            f"The label is constant ({labels[0, constant[0]]:g}): there is nothing to learn from the covariates. "
+            "Check that y holds the labels you meant.",
             UserWarning,
             stacklevel=3,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
@@ -11,12 +11,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dams.estimators.base import compare_with_target, warn_if_constant
-from dams.models.linear import least_squares
+from dams.estimators.stabilise import FoldedMoments, Gram, StabilisedFit, fit_stabilised
+from dams.models.linear import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
 from dams.validation import refuse_nan
-
-Gram = Literal["pooled", "target", "source"]
 
 
 def adjust_moments(source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled") -> Moments:
@@ -49,9 +48,14 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     gram : {"pooled", "target", "source"}
-        Which data estimate M: both weighted by sample size, the target's covariates, or the source's carried over.
+        Which data estimate M: both, the target's covariates, or the source's carried over.
     fit_intercept : bool
         Whether to fit an intercept, a column of ones that is never lost.
+    stabilise : bool
+        Whether to keep M positive definite, to weight its two estimates by how well they predict rather than by sample
+        size, and to centre the labels (`dams.estimators.stabilise`). Where every r̂ ≥ 0, or the moved source Gram is
+        well conditioned, the result solves the paper's equation with M = (1 − `weight_`) M^s + `weight_` M^t.
+        False gives the paper's formula as printed, which inverts whatever M it gets.
 
     Attributes
     ----------
@@ -62,7 +66,11 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     rank_ : int
         Rank of M; below d, the solution is one of several.
     condition_ : float
-        Condition number of M in correlation form. Large values warn of an unstable adjustment.
+        Condition number of M in correlation form, the largest over the labels. Large values warn of an unstable
+        adjustment.
+    shrinkage_, weight_ : float or array of shape (k,)
+        θ, the share of the negative r̂ that is undone, and α, the weight of the target's Gram matrix in M. Only where
+        fitted with target data and `stabilise`.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -76,8 +84,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     >>> source = apply_missingness(X[:10_000], [0.0, 0.5], random_state=1)
     >>> target = apply_missingness(X[10_000:], [0.5, 0.0], random_state=2)
     >>> model = ClosedFormRegressor().fit(source, y[:10_000], X_target=target)
-    >>> model.score(target, y[10_000:]) > 0.9
-    True
+    >>> round(float(model.score(target, y[10_000:])), 2)
+    0.87
 
     References
     ----------
@@ -87,11 +95,13 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "gram": [StrOptions({"pooled", "target", "source"})],
         "fit_intercept": ["boolean"],
+        "stabilise": ["boolean"],
     }
 
-    def __init__(self, *, gram: Gram = "pooled", fit_intercept: bool = True):
+    def __init__(self, *, gram: Gram = "pooled", fit_intercept: bool = True, stabilise: bool = True):
         self.gram = gram
         self.fit_intercept = fit_intercept
+        self.stabilise = stabilise
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, X_target: Any = None) -> ClosedFormRegressor:
@@ -112,17 +122,27 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
         )
         labels = np.asarray(y, dtype=float).reshape(len(y), -1)
-        moments = Moments.of(X, labels)
         self.relative_missingness_: RelativeMissingness | None = None
         warn_if_constant(labels)
-        if X_target is not None:
+        if X_target is None:
+            fit = least_squares(Moments.of(X, labels), fit_intercept=self.fit_intercept)
+        else:
             target, self.relative_missingness_ = compare_with_target(self, X, X_target)
-            moments = adjust_moments(moments, Moments.of(target), self.relative_missingness_.r, gram=self.gram)
-        fit = least_squares(moments, fit_intercept=self.fit_intercept)
+            fit = self._fit_adjusted(X, labels, target, self.relative_missingness_.r)
         self.coef_ = fit.coef[:, 0] if y.ndim == 1 else fit.coef.T
         self.intercept_ = float(fit.intercept[0]) if y.ndim == 1 else fit.intercept
         self.rank_, self.condition_ = fit.rank, fit.condition
+        if isinstance(fit, StabilisedFit):
+            self.shrinkage_ = float(fit.shrinkage[0]) if y.ndim == 1 else fit.shrinkage
+            self.weight_ = float(fit.weight[0]) if y.ndim == 1 else fit.weight
         return self
+
+    def _fit_adjusted(self, X: Any, labels: np.ndarray, target: Any, r: np.ndarray) -> LinearFit:
+        if self.stabilise:
+            source_folds, target_folds = FoldedMoments.of(X, labels), FoldedMoments.of(target)
+            return fit_stabilised(source_folds, target_folds, r, gram=self.gram, fit_intercept=self.fit_intercept)
+        moments = adjust_moments(Moments.of(X, labels), Moments.of(target), r, gram=self.gram)
+        return least_squares(moments, fit_intercept=self.fit_intercept)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of rows observed in the target domain."""

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dams.estimators.base import compare_with_target, warn_if_constant
+from dams.estimators.base import compare_with_target, filter_generator, warn_if_constant
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
 from dams.validation import refuse_nan
@@ -79,7 +79,7 @@ class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_nan(X, name="X")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return delete_at_random(X, self.rates_, np.random.default_rng(self.random_state))
+        return delete_at_random(X, self.rates_, filter_generator(self.random_state))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,9 +155,9 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
             warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
         self.filter_ = MissingnessFilter(self.random_state).fit(X, X_target=X_target)
         self.relative_missingness_ = self.filter_.relative_missingness_
-        rng = np.random.default_rng(self.random_state)
         # A DataFrame stays one, so that the base estimator may select columns by name.
-        filtered = delete_at_random(X if hasattr(X, "columns") else checked, self.filter_.rates_, rng)
+        rows = X if hasattr(X, "columns") else checked
+        filtered = delete_at_random(rows, self.filter_.rates_, filter_generator(self.random_state))
         self.estimator_ = clone(self.estimator).fit(filtered, labels)
         return self
 

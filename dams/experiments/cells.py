@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,42 @@ import pandas as pd
 from dams.datasets.registry import DATASETS
 from dams.experiments.design import CellKey, Label
 from dams.experiments.seeding import generator
-from dams.missingness import apply_missingness
+from dams.missingness import delete_at_random
 from dams.models import Sample
+from dams.relative import RelativeMissingness, count_nonzero, from_counts
 
 # Shares of source train, source test, target train, target test. The source test rows are set aside, as in the paper.
 SPLIT = (4, 1, 4, 1)
+
+
+@dataclass(frozen=True)
+class Clean:
+    """Clean covariates with all label vectors, before rows are split and values lost."""
+
+    columns: tuple[str, ...]
+    X: np.ndarray
+    Y: np.ndarray
+
+
+def clean_table(table: pd.DataFrame, dataset: str, labels: tuple[Label, ...], *, seed: int) -> Clean:
+    """Real covariates with labels Xβ. Every draw meets the same β, so draws and β are crossed."""
+    # Row by row in memory: every cell gathers rows, and a DataFrame keeps columns together.
+    X = np.ascontiguousarray(table, dtype=float)
+    return Clean(tuple(table.columns), X, X @ _coefficients(X.shape[1], labels, seed, dataset))
+
+
+def sample_scenario(key: CellKey, labels: tuple[Label, ...], *, seed: int, rows: int) -> Clean:
+    """Sample a scenario for one cell, with labels of its own equations or Xβ for a β drawn with the sample."""
+    covariates, own = DATASETS[key.dataset].load(rows, generator(seed, "sample", *key.parts))
+    X = covariates.to_numpy()
+    Y = X @ _coefficients(X.shape[1], labels, seed, *key.parts)
+    Y[:, [label.kind == "structural" for label in labels]] = own[:, None]
+    return Clean(tuple(covariates.columns), X, Y)
+
+
+def _coefficients(n_features: int, labels: tuple[Label, ...], seed: int, *scope: str | int) -> np.ndarray:
+    """β ~ U(0, 10), one column a label."""
+    return np.column_stack([generator(seed, "beta", *scope, label.beta).uniform(0, 10, n_features) for label in labels])
 
 
 @dataclass(frozen=True)
@@ -29,39 +61,52 @@ class Cell:
     rate_distance: float
     dropped: tuple[str, ...] = field(default=())
 
+    @cached_property
+    def relative_missingness(self) -> RelativeMissingness:
+        """r̂ from the training rows of both domains."""
+        source, target = self.source_train.X, self.target_train.X
+        return from_counts(count_nonzero(source), count_nonzero(target), len(source), len(target))
 
-def build_cell(key: CellKey, labels: tuple[Label, ...], table: pd.DataFrame | None, *, seed: int, rows: int) -> Cell:
-    """Sample or split the rows, make the labels from clean covariates, corrupt the covariates.
+    def for_label(self, k: int) -> Cell:
+        """The same cell with one label alone."""
+        one = np.arange(len(self.labels)) == k
+        return replace(
+            self,
+            labels=(self.labels[k],),
+            source_train=self.source_train.select(one),
+            target_train=self.target_train.select(one),
+            target_test=self.target_test.select(one),
+        )
+
+    @cached_property
+    def var_y(self) -> np.ndarray:
+        """Var(Y) over the target test rows, one value a label."""
+        return self.target_test.Y.var(axis=0)
+
+
+def build_cell(key: CellKey, labels: tuple[Label, ...], clean: Clean, *, seed: int) -> Cell:
+    """Split the rows 4:1:4:1 and lose values.
 
     Columns that the corruption leaves all zero in the source are dropped from all samples: their relative missingness
     is not identified.
     """
-    if table is None:
-        clean, structural = DATASETS[key.dataset](rows, generator(seed, "sample", *key.parts))  # type: ignore[misc]
-    else:
-        clean, structural = table, None
-    X = clean.to_numpy()
-    Y = np.column_stack([_label(label, key, X, structural, seed) for label in labels])
-
-    source_train, _, target_train, target_test = split_rows(len(X), generator(seed, "split", *key.parts))
-    m_source, m_target = key.sampler.sample(X.shape[1], generator(seed, "rates", *key.parts))
+    source_train, _, target_train, target_test = split_rows(len(clean.X), generator(seed, "split", *key.parts))
+    m_source, m_target = key.sampler.sample(clean.X.shape[1], generator(seed, "rates", *key.parts))
     rng = generator(seed, "corruption", *key.parts)
-    corrupted = [
-        apply_missingness(X[part], rates, random_state=rng)
-        for part, rates in ((source_train, m_source), (target_train, m_target), (target_test, m_target))
-    ]
+    parts = ((source_train, m_source), (target_train, m_target), (target_test, m_target))
+    corrupted = [delete_at_random(clean.X.take(rows, axis=0), rates, rng) for rows, rates in parts]
     observed = corrupted[0].any(axis=0)
     if not observed.all():
-        corrupted = [part[:, observed] for part in corrupted]
-    samples = [
-        Sample(part, Y[where]) for part, where in zip(corrupted, (source_train, target_train, target_test), strict=True)
-    ]
+        corrupted = [X[:, observed] for X in corrupted]
+    samples = [Sample(X, clean.Y.take(rows, axis=0)) for X, (rows, _) in zip(corrupted, parts, strict=True)]
     return Cell(
         key,
         labels,
-        *samples,
+        source_train=samples[0],
+        target_train=samples[1],
+        target_test=samples[2],
         rate_distance=float(np.linalg.norm(m_source - m_target)),
-        dropped=tuple(clean.columns[~observed]),
+        dropped=tuple(name for name, seen in zip(clean.columns, observed, strict=True) if not seen),
     )
 
 
@@ -69,12 +114,3 @@ def split_rows(n: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Divide n shuffled rows 4:1:4:1."""
     ends = np.cumsum(SPLIT) * n // sum(SPLIT)
     return np.split(rng.permutation(n), ends[:-1])
-
-
-def _label(label: Label, key: CellKey, X: np.ndarray, structural: np.ndarray | None, seed: int) -> np.ndarray:
-    if label.kind == "structural":
-        assert structural is not None
-        return structural
-    # Real data meet the same β in every draw, so draws and β are crossed; a scenario draws β anew with its sample.
-    scope = key.parts if structural is not None else (key.dataset,)
-    return X @ generator(seed, "beta", *scope, label.beta).uniform(0, 10, X.shape[1])

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Hashable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from dams.datasets.registry import DATASETS
+from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.methods import METHODS
+from dams.experiments.mistakes import explain
 from dams.experiments.outputs import OUTPUTS
 from dams.missingness import Free, Nested, Opposing
 from dams.models import MODELS
@@ -19,6 +32,18 @@ from dams.registry import nearest
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
+T = TypeVar("T", bound=Hashable)
+
+
+def _once(values: list[T]) -> list[T]:
+    twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
+    if twice:
+        raise ValueError(f"every entry must be listed once, got {twice} more often")
+    return values
+
+
+Unique = Annotated[list[T], AfterValidator(_once)]
+OneOrMore = Annotated[list[T], Field(min_length=1), AfterValidator(_once)]
 
 
 # Cells in one job, by what it fits: a model family, or a method with jobs of its own. Results do not depend on it.
@@ -36,7 +61,7 @@ class Strict(BaseModel):
 
 
 class NestedRegime(Strict):
-    """The target loses at least as much as the source: m^s ~ U(0, source_high), m^t = m^s + (1 − m^s) U(0, extra_high)."""
+    """The target loses no less than the source: m^s ~ U(0, source_high), m^t = m^s + (1 − m^s) U(0, extra_high)."""
 
     kind: Literal["nested"]
     name: Name = "nested"
@@ -61,16 +86,33 @@ class FreeRegime(Strict):
 
 
 class Grid(Strict):
-    """Evenly spaced values, both ends included."""
+    """Evenly spaced values from `start`, none beyond `stop`."""
 
     start: float
     stop: float
     step: Annotated[float, Field(gt=0)]
 
+    @model_validator(mode="after")
+    def _has_values(self) -> Grid:
+        if self.stop < self.start:
+            raise ValueError(f"stop must not be below start, got {self.stop:g} < {self.start:g}")
+        return self
+
     def values(self) -> list[float]:
         """List the values, free of accumulated rounding."""
-        steps = round((self.stop - self.start) / self.step)
+        steps = math.floor((self.stop - self.start) / self.step + 1e-9)
         return [round(self.start + i * self.step, 10) for i in range(steps + 1)]
+
+
+def _kind_of_epsilon(epsilon: Any) -> str:
+    return "grid" if isinstance(epsilon, dict | Grid) else "list" if isinstance(epsilon, list) else "value"
+
+
+# One kind is meant, and only its mistakes are worth telling.
+Epsilon = Annotated[
+    Annotated[float, Tag("value")] | Annotated[OneOrMore[float], Tag("list")] | Annotated[Grid, Tag("grid")],
+    Discriminator(_kind_of_epsilon),
+]
 
 
 class OpposingRegime(Strict):
@@ -78,7 +120,7 @@ class OpposingRegime(Strict):
 
     kind: Literal["opposing"]
     name: Name = "opposing"
-    epsilon: float | list[float] | Grid = 0.1
+    epsilon: Epsilon = 0.1
 
     @field_validator("epsilon")
     @classmethod
@@ -119,21 +161,23 @@ class Cap(Strict):
 class Study(Strict):
     """Data sets × regimes × draws × β × models × methods, and the tables and figures made from them."""
 
-    datasets: Annotated[list[str], Field(min_length=1)]
+    datasets: OneOrMore[str]
     regimes: Annotated[list[Regime], Field(min_length=1)]
     models: Annotated[dict[str, Repeats], Field(min_length=1)]
     methods: Annotated[dict[str, Cap], Field(min_length=1)]
-    labels: list[Literal["random_linear", "structural"]] = ["random_linear"]
+    labels: OneOrMore[Literal["random_linear", "structural"]] = ["random_linear"]
     rows: Annotated[int, Field(ge=10)] = 10_000
-    outputs: list[str] = []
+    outputs: Unique[str] = []
 
     @field_validator("methods", mode="before")
     @classmethod
     def _list_of_methods(cls, methods: Any) -> Any:
         """Accept a plain list where no method has a cap."""
-        if isinstance(methods, list):
-            return {name: {} for name in methods}
-        return {name: {} if cap is None else cap for name, cap in methods.items()} if methods else methods
+        if isinstance(methods, list) and all(isinstance(name, str) for name in methods):
+            return {name: {} for name in _once(methods)}
+        if isinstance(methods, dict):
+            return {name: {} if cap is None else cap for name, cap in methods.items()}
+        raise ValueError(f"expected a list of methods, or methods with their caps, got {methods!r}")
 
     @field_validator("methods")
     @classmethod
@@ -157,6 +201,46 @@ class Study(Strict):
             raise ValueError(f"regimes must differ in name, got {names}; give each its own `name:`")
         return self
 
+    @model_validator(mode="after")
+    def _something_to_fit(self) -> Study:
+        if not any(METHODS[method].applies_to(model) for method in self.methods for model in self.models):
+            raise ValueError(
+                f"none of the methods ({', '.join(self.methods)}) can be used with any of the models "
+                f"({', '.join(self.models)}); add one that can"
+            )
+        return self
+
+
+class CsvDataset(Strict):
+    """A user's own table: a CSV file with one header line, and the types of the columns to use."""
+
+    path: str
+    numeric: list[str] = []
+    binary: list[str] = []
+    categorical: list[str] = []
+    separator: str = ","
+
+    @model_validator(mode="after")
+    def _columns_are_typed_once(self) -> CsvDataset:
+        columns = [*self.numeric, *self.binary, *self.categorical]
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise ValueError(f"columns must be listed once, got {twice} twice")
+        if not columns:
+            raise ValueError("no columns; list them under numeric, binary or categorical")
+        return self
+
+
+class Eicu(Strict):
+    """The eICU study. Without credentialed data it runs on a simulated cohort, and says so."""
+
+    source: Literal["simulated", "physionet", "folder"] = "simulated"
+    folder: str = "data/eicu"
+    hospitals: Annotated[list[int], Field(min_length=2, max_length=2)] = [73, 264]
+    size: Literal["default", "test"] = "default"
+    scenario: Literal["ucar", "block_ucar", "hourly", "population", "mar", "mnar"] = "ucar"
+    strength: Annotated[float, Field(ge=0)] = 1.0
+
 
 class Bootstrap(Strict):
     """Intervals: crossed bootstrap over β and rate draws."""
@@ -171,6 +255,11 @@ class Config(Strict):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     seed: Annotated[int, Field(ge=0)] = 2023
     studies: Annotated[dict[Name, Study], Field(min_length=1)]
+    datasets: dict[Name, CsvDataset] = {}
+    data_dir: str | None = None
+    recipe: Literal["paper_text", "released_notebook"] = "paper_text"
+    theory: bool = False
+    eicu: Eicu | None = None
     bootstrap: Bootstrap = Bootstrap()
     block_size: Annotated[dict[str, Count], Field(validate_default=True)] = {}
 
@@ -181,13 +270,19 @@ class Config(Strict):
 
     @model_validator(mode="after")
     def _known_datasets(self) -> Config:
+        for name in self.datasets:
+            if name in DATASETS:
+                raise ValueError(
+                    f"datasets.{name}: the name is taken by a data set that comes with dams; choose another"
+                )
         for name, study in self.studies.items():
             for dataset in study.datasets:
-                if dataset not in DATASETS:
+                known = [*DATASETS, *self.datasets]
+                if dataset not in known:
                     raise ValueError(
-                        f"studies.{name}.datasets: unknown data set '{dataset}'; {nearest(dataset, DATASETS)}"
+                        f"studies.{name}.datasets: unknown data set '{dataset}'; {nearest(dataset, known)}"
                     )
-                if "structural" in study.labels and DATASETS[dataset].kind != "scenario":
+                if "structural" in study.labels and not is_scenario(dataset):
                     raise ValueError(
                         f"studies.{name}.labels: 'structural' labels belong to the synthetic scenarios; "
                         f"data set '{dataset}' has none. Use random_linear."
@@ -207,53 +302,20 @@ def parse(raw: dict[str, Any], *, source: str = "the configuration") -> Config:
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        lines = [f"  {_place(e['loc'])}: {_explain(e)}" for e in error.errors()]
-        raise ConfigError(f"{source} has {len(lines)} mistake(s):\n" + "\n".join(lines)) from None
+        mistakes = explain(error, Config)
+        raise ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes)) from None
 
 
 def read(path: str | Path) -> Config:
     """Read and check a YAML file."""
     with open(path, encoding="utf-8") as stream:
-        return parse(yaml.safe_load(stream) or {}, source=str(path))
+        try:
+            raw = yaml.safe_load(stream)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{path} is not YAML: {error}") from None
+    return parse(raw or {}, source=str(path))
 
 
 def schema() -> str:
     """Return the JSON schema of a configuration, as kept in config/schema.json for editors."""
     return json.dumps(Config.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def _place(loc: tuple[Any, ...]) -> str:
-    return ".".join(str(part) for part in loc) or "top level"
-
-
-def _explain(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return f"unknown key; {nearest(str(error['loc'][-1]), _keys_at(error['loc'][:-1]))}"
-    if error["type"] in ("literal_error", "union_tag_invalid"):
-        given = error["input"].get("kind") if isinstance(error["input"], dict) else error["input"]
-        expected = (error["ctx"].get("expected") or error["ctx"].get("expected_tags")).replace(" or ", ", ")
-        return f"got '{given}'; {nearest(given, [word.strip(chr(39) + ' ') for word in expected.split(',')])}"
-    message = error["msg"].removeprefix("Value error, ")
-    return message if error["type"] == "value_error" else f"{message}, got {error['input']!r}"
-
-
-def _keys_at(loc: tuple[Any, ...]) -> list[str]:
-    """List the keys that are valid where `loc` points to."""
-    models: list[type[BaseModel]] = [Config]
-    for part in loc:
-        # List positions and freely chosen names lead nowhere new.
-        models = [inner for model in models for inner in _models_under(model, part)] or models
-    return [key for model in models for key in model.model_fields]
-
-
-def _models_under(model: type[BaseModel], part: Any) -> list[type[BaseModel]]:
-    kind = model.model_fields.get("kind")
-    if kind and part in get_args(kind.annotation):
-        return [model]
-    return _models_in(model.model_fields[part].annotation) if part in model.model_fields else []
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in get_args(annotation) for model in _models_in(part)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
-from dams.datasets.registry import DATASETS
 from dams.experiments.config import Config, Study
 from dams.experiments.methods import METHODS
+from dams.experiments.outputs import OUTPUTS
 from dams.missingness import Free, Nested, Opposing
 
 Sampler = Nested | Free | Opposing
@@ -115,7 +116,14 @@ def blocks(config: Config) -> Iterator[Block]:
                     yield replace(whole, number=number, cells=tuple(cells[start : start + size]))
 
 
-def tables(config: Config) -> list[str]:
-    """Names of the real data sets that a run needs."""
-    names = {d for study in config.studies.values() for d in study.datasets}
-    return sorted(d for d in names if DATASETS[d].kind == "table")
+def outputs(config: Config) -> dict[str, dict[str, Any]]:
+    """Tables and figures of a run by file name: which output, of what kind, from which studies and data set."""
+    made: dict[str, dict[str, Any]] = {}
+    for study_name, study in config.studies.items():
+        for name in study.outputs:
+            output = OUTPUTS[name]
+            for dataset in study.datasets if output.each_dataset else [None]:
+                file = f"{name}_{dataset}" if dataset else name
+                entry = made.setdefault(file, {"name": name, "kind": output.kind, "studies": [], "dataset": dataset})
+                entry["studies"].append(study_name)
+    return made

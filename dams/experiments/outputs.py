@@ -1,4 +1,4 @@
-"""Every table and figure that a study may ask for. To add one: a module in dams/report with a function, and a line here."""
+"""Every table and figure that a study may ask for. To add one: a module in dams/report, and a line here."""
 
 from __future__ import annotations
 
@@ -33,9 +33,55 @@ OUTPUTS: dict[str, Output] = {
         "dams.report.table1:table1",
         "Target MSE/Var(Y) of every predictor; the best of each block in bold, the oracle in grey.",
     ),
+    "intervals": Output(
+        "table",
+        "dams.report.intervals:intervals",
+        "Target MSE/Var(Y) with 95 % intervals over β and rate draws, and, beside them, the pooled ones as published.",
+        each_dataset=True,
+    ),
+    "paired_differences": Output(
+        "table",
+        "dams.report.paired:paired",
+        "Score of every method minus that of the source predictor and of the oracle, cell by cell.",
+    ),
+    "error_against_distance": Output(
+        "figure",
+        "dams.report.error_against_distance:error_against_distance",
+        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates.",
+    ),
     "error_against_epsilon": Output(
         "figure",
         "dams.report.error_against_epsilon:error_against_epsilon",
         "Target MSE/Var(Y) of linear predictors as source and target rates oppose each other.",
+    ),
+}
+
+
+# Figures that need no records.
+THEORY_FIGURES: dict[str, Output] = {
+    "redundant_risk": Output(
+        "figure",
+        "dams.report.theory_figures:redundant_risk",
+        "Example 1: as ε → 0 the source predictor is no better on the target than the label mean.",
+    ),
+    "confounded_risk": Output(
+        "figure",
+        "dams.report.theory_figures:confounded_risk",
+        "Example 2: without adaptation the risk can exceed that of the label mean by any factor.",
+    ),
+    "regularisation_paths": Output(
+        "figure",
+        "dams.report.theory_figures:regularisation_paths",
+        "Losing values completely at random acts on linear regression as a quadratic penalty.",
+    ),
+    "bound_on_relative_missingness": Output(
+        "figure",
+        "dams.report.theory_figures:bound_on_relative_missingness",
+        "The finite-sample bound on the relative missingness always covers; the delta interval is narrower.",
+    ),
+    "improper_filter": Output(
+        "figure",
+        "dams.report.theory_figures:improper_filter",
+        "A filter that can only delete reproduces the target where it loses more, and nowhere else.",
     ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -23,7 +24,15 @@ _DTYPES = {
     "mse": "float64",
     "var_y": "float64",
     "rate_distance": "float64",
-} | {name: "str" for name in ("experiment", "dataset", "regime", "labels", "variant", "model", "method")}
+} | dict.fromkeys(
+    ("experiment", "dataset", "regime", "labels", "variant", "model", "method", "dropped", "failure"), "str"
+)
+
+
+def as_records(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return rows as a frame of the types that `read_records` gives; None where there is no value."""
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    return frame.astype(_DTYPES).where(frame.notna())
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
@@ -36,10 +45,12 @@ def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
 
 def read_records(path: str | Path) -> pd.DataFrame:
     """Read rows written by `write_csv` and check that they are records."""
-    frame = pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values={c: [""] for c in ("epsilon", *VALUES)})
-    if list(frame.columns) != COLUMNS:
-        raise ValueError(f"{path} does not hold records: expected columns {COLUMNS}, got {list(frame.columns)}.")
-    return frame
+    found = list(pd.read_csv(path, nrows=0).columns)
+    if found != COLUMNS:
+        raise ValueError(f"{path} does not hold records: expected columns {COLUMNS}, got {found}.")
+    # An empty field is the one sign of no value; a failure may well say "nan".
+    no_value = {column: [""] for column in ("epsilon", *VALUES)}
+    return pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values=no_value)
 
 
 def gather(paths: Iterable[str | Path]) -> pd.DataFrame:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from dams.experiments.cells import Cell, build_cell
+from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import Block, Fit
 from dams.experiments.methods import METHODS
 from dams.experiments.progress import Progress
-from dams.experiments.records import COLUMNS, TIMINGS
+from dams.experiments.records import TIMINGS, as_records
 from dams.experiments.scores import score
 from dams.experiments.seeding import generator
 from dams.models import MODELS, Sample
 
 log = logging.getLogger(__name__)
-
-VARIANT = "corrected"
 
 
 def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -44,19 +43,22 @@ def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, p
     progress = Progress(block.path, len(block.cells))
     # Threads belong to the scheduler, and sums in another order would be other digits.
     with threadpool_limits(1):
+        labels, seed = block.labels, block.seed
+        real = None if table is None else clean_table(table, block.dataset, labels, seed=seed)
         for key in block.cells:
-            cell = build_cell(key, block.labels, table, seed=block.seed, rows=block.rows)
+            clean = real or sample_scenario(key, labels, seed=seed, rows=block.rows)
+            cell = build_cell(key, labels, clean, seed=seed)
             for rows, seconds in _run_cell(block, cell):
                 records += rows
                 timings.append({**rows[0], "fit_seconds": round(seconds, 4)})
             progress.step()
-    return pd.DataFrame(records, columns=COLUMNS), pd.DataFrame(timings, columns=TIMINGS)
+    return as_records(records), pd.DataFrame(timings, columns=TIMINGS)
 
 
 def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], float]]:
     """Yield the records and seconds of every fit; the first fit of a method also bears its preparation."""
     for name in dict.fromkeys(fit.method for fit in block.fits):
-        prepared: tuple[Sample, Sample] | Exception | None = None
+        prepared: list[Prepared] | Exception | None = None
         for fit in block.fits:
             if fit.method != name or cell.key.draw >= fit.draws:
                 continue
@@ -68,30 +70,42 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
                     prepared = _prepare(block, cell, name)
                 if isinstance(prepared, Exception):
                     raise prepared
-                train, test = (_select(sample, wanted) for sample in prepared)
                 rng = generator(block.seed, "model", *cell.key.parts, fit.model, name)
-                mse[wanted] = MODELS[fit.model].errors(train, test, rng)
+                for part in prepared:
+                    chosen = wanted[part.labels]
+                    if chosen.any():
+                        train, test = part.train.select(chosen), part.test.select(chosen)
+                        mse[part.labels[chosen]] = MODELS[fit.model].errors(train, test, rng)
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"
                 log.warning("%s %s with %s failed: %s", cell.key.parts, name, fit.model, failure)
-            rows = [_record(block, cell, fit, k, mse[k], failure) for k in np.flatnonzero(wanted)]
+            rows = [_record(block, cell, fit, k, mse[k], failure) for k in np.flatnonzero(wanted).tolist()]
             yield rows, time.perf_counter() - start
 
 
-def _prepare(block: Block, cell: Cell, method: str) -> tuple[Sample, Sample] | Exception:
+@dataclass(frozen=True)
+class Prepared:
+    """What a method made of a cell, for the labels of these numbers."""
+
+    labels: np.ndarray
+    train: Sample
+    test: Sample
+
+
+def _prepare(block: Block, cell: Cell, name: str) -> list[Prepared] | Exception:
+    """Prepare all labels at once or, where the method looks at the labels, one after the other."""
+    method, rng = METHODS[name], generator(block.seed, "method", *cell.key.parts, name)
+    numbers = np.arange(len(cell.labels))
     try:
-        return METHODS[method].prepare(cell, generator(block.seed, "method", *cell.key.parts, method))
+        if method.per_label:
+            return [Prepared(numbers[k : k + 1], *method.prepare(cell.for_label(k), rng)) for k in numbers.tolist()]
+        return [Prepared(numbers, *method.prepare(cell, rng))]
     except Exception as error:
         return error
 
 
-def _select(sample: Sample, wanted: np.ndarray) -> Sample:
-    """Keep the wanted labels; a sample of which all are wanted stays itself, with the moments it has."""
-    return sample if wanted.all() else Sample(sample.X, sample.Y[:, wanted])
-
-
 def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str) -> dict[str, Any]:
-    var_y = float(np.var(cell.target_test.Y[:, k]))
+    var_y = float(cell.var_y[k])
     if not failure:
         value, failure = score(mse, var_y)
     return {
@@ -100,7 +114,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "regime": cell.key.regime,
         "epsilon": cell.key.epsilon,
         "labels": cell.labels[k].kind,
-        "variant": VARIANT,
+        "variant": METHODS[fit.method].variant,
         "model": fit.model,
         "method": fit.method,
         "draw": cell.key.draw,
@@ -109,6 +123,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "mse": mse,
         "var_y": var_y,
         "rate_distance": cell.rate_distance,
-        "dropped": ";".join(cell.dropped),
-        "failure": failure.replace("\n", " "),
+        "dropped": ";".join(cell.dropped) or None,
+        # On one line, for files that are counted and read line by line.
+        "failure": " ".join(failure.split()) or None,
     }

@@ -10,4 +10,6 @@ def generator(seed: int, *key: str | int) -> np.random.Generator:
     # The length before each part keeps ("a", "bc") and ("ab", "c") apart.
     text = "".join(f"{len(str(part))}:{part}" for part in key)
     digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(np.frombuffer(digest, "<u4").tolist())))
+    sequence = np.random.SeedSequence(seed, spawn_key=tuple(np.frombuffer(digest, "<u4").tolist()))
+    # Masks are most of the random numbers here, and SFC64 draws them a third faster than the default PCG64.
+    return np.random.Generator(np.random.SFC64(sequence))

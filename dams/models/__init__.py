@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,10 @@ class Sample:
     def moments(self) -> Moments:
         """All that a linear model needs, made in one pass over the rows."""
         return Moments.of(self.X, self.Y)
+
+    def select(self, wanted: np.ndarray) -> Sample:
+        """Keep the wanted labels; a sample of which all are wanted stays itself, with the moments it has."""
+        return self if wanted.all() else replace(self, Y=self.Y[:, wanted])
 
 
 Errors = Callable[[Sample, Sample, np.random.Generator], np.ndarray]

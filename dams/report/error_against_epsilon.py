@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dams.datasets.registry import DATASETS
+from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
 from dams.report.figures import legend_below, line_of, new_figure
 from dams.report.summary import Bootstrap, summarise
@@ -37,15 +37,16 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
             )
             panel.plot(points["epsilon"], points["mean"], label=METHODS[method].title, **line.options())
         panel.axhline(1, color="0.35", linewidth=0.8, linestyle=":")
-        panel.annotate(
-            "label mean", (1, 1), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="0.35"
-        )
-        panel.set_title(f"{DATASETS[dataset].title}\n{LABEL_TITLES[label]}")
+        # Above the middle, where all predictors agree and do better.
+        panel.annotate("label mean", (0.5, 1), ha="center", va="bottom", fontsize=7, color="0.35")
+        panel.set_title(f"{title_of(dataset)}\n{LABEL_TITLES[label]}")
         panel.set_xlim(0, 1)
-        panel.set_ylim(bottom=0 if label == "random_linear" else None)
         if row == len(labels) - 1:
             panel.set_xlabel("ε   (mˢ = [1 − ε, ε],  mᵗ = [ε, 1 − ε])")
         if column == 0:
             panel.set_ylabel("target MSE / Var(Y)")
+    for row, label in enumerate(labels):
+        if label == "random_linear":
+            axes[row, 0].set_ylim(bottom=0)
     legend_below(figure, axes[0, 0], columns=len(methods))
     return figure

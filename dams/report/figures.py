@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from dams.experiments.methods import METHODS
 
-STYLE = {
+STYLE: Any = {
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.spines.top": False,
@@ -58,10 +58,11 @@ LINES = {
     "source": Line("#d55e00", "-", "s"),
     "imputed": Line("#e69f00", (0, (1, 1)), "D"),
     "closed_form": Line("#0072b2", "--", "o"),
+    "closed_form_as_published": Line("#56b4e9", ":", "x"),
     "nonparametric": Line("#009e73", "-.", "^"),
     "two_way": Line("#cc79a7", (0, (3, 1, 1, 1, 1, 1)), "v"),
 }
-_OTHERS = [Line("#56b4e9", ":", "x"), Line("#000000", "--", "+"), Line("#8c510a", "-.", "*")]
+_OTHERS = [Line("#000000", "--", "+"), Line("#8c510a", "-.", "*")]
 
 
 def line_of(method: str) -> Line:
@@ -85,6 +86,8 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
 def save_figure(figure: Figure, stem: str | Path) -> None:
     """Write <stem>.svg, .pdf and .png, free of dates so that equal figures are equal files."""
     Path(stem).parent.mkdir(parents=True, exist_ok=True)
+    # The layout settles at the second drawing where axes have a fixed aspect; the first file must not show the first.
+    figure.draw_without_rendering()
     figure.savefig(f"{stem}.svg", metadata={"Date": None})
     figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
     figure.savefig(f"{stem}.png", dpi=200, metadata={"Software": None})

@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dams.datasets.registry import DATASETS
 from dams.experiments.methods import METHODS
 from dams.experiments.seeding import generator
 from dams.models import MODELS
 from dams.stats import crossed_bootstrap, pooled_interval
 
 # Records that differ only in method, draw and β belong to one comparison.
-COMPARISON = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model"]
+COMPARISON = ["experiment", "dataset", "regime", "epsilon", "labels", "model"]
+
+
+_ORDER = {
+    "dataset": DATASETS,
+    "regime": ("opposing", "nested", "free"),
+    "labels": ("random_linear", "structural"),
+    "model": MODELS,
+    "method": METHODS,
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +44,7 @@ class Bootstrap:
 
 def score_table(records: pd.DataFrame) -> pd.DataFrame:
     """Scores of one method as a table of draws × β; NaN where a fit failed."""
-    return records.pivot(index="draw", columns="beta", values="score")
+    return records.set_index(["draw", "beta"])["score"].unstack("beta")
 
 
 def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
@@ -98,15 +108,15 @@ def paired_differences(records: pd.DataFrame, reference: str, bootstrap: Bootstr
 
 
 def in_display_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort rows as tables show them: models and methods in their registered order, the rest as it came."""
+    """Sort rows as tables and figures show them: names in their registered order, others after them."""
     if frame.empty:
         return frame
-    ranks = {"model": {n: i for i, n in enumerate(MODELS)}, "method": {n: i for i, n in enumerate(METHODS)}}
 
     def key(column: pd.Series) -> pd.Series:
-        return column.map(ranks[str(column.name)]) if column.name in ranks else column
+        known = {name: rank for rank, name in enumerate(_ORDER.get(str(column.name), ()))}
+        return column.map(lambda name: (known.get(name, len(known)), name)) if known else column
 
-    order = [*COMPARISON, "method"]
+    order = ["dataset", "regime", "epsilon", "labels", "experiment", "model", "method"]
     return frame.sort_values(order, key=key, kind="stable", ignore_index=True)
 
 

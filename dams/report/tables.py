@@ -1,9 +1,10 @@
-"""A table as people read it (LaTeX, Markdown) beside the same numbers as data (CSV)."""
+"""A table as people read it (LaTeX, Markdown, HTML) beside the same numbers as data (CSV)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,10 @@ from dams.experiments.records import write_csv
 
 REGIME_SYMBOLS = {"nested": "mˢ ≤ mᵗ", "free": "mˢ ? mᵗ", "opposing": "mˢ ? mᵗ"}
 _LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    **{sign: f"\\{sign}" for sign in "&%#_{}$"},
     "mˢ ≤ mᵗ": r"$m^s \preceq m^t$",
     "mˢ ? mᵗ": r"$m^s\ ?\ m^t$",
     "ε": r"$\epsilon$",
@@ -65,7 +70,7 @@ class Table:
         width = len(self.heads) + 1
         lines = [f"% {self.title}", "% needs \\usepackage{booktabs,xcolor}"]
         lines += [rf"\begin{{tabular}}{{l{'c' * len(self.heads)}}}", r"\toprule"]
-        for level in range(max(len(head) for head in self.heads)):
+        for level in range(max((len(head) for head in self.heads), default=0)):
             cells = [latex_text(head[level]) if level < len(head) else "" for head in self.heads]
             lines.append(" & ".join(["", *cells]) + r" \\")
         for section in self.sections:
@@ -77,26 +82,46 @@ class Table:
         lines += [r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in self.notes)]
         return "\n".join(lines) + "\n"
 
+    def to_html(self) -> str:
+        """Return a `table` and its notes, for a page to frame."""
+        heads = "".join(f'<th scope="col">{"<br>".join(map(escape, head))}</th>' for head in self.heads)
+        lines = ["<table>", f'<thead><tr><th scope="col"></th>{heads}</tr></thead>']
+        for section in self.sections:
+            lines.append("<tbody>")
+            if section.title:
+                spanning = f'<th scope="rowgroup" colspan="{len(self.heads) + 1}">'
+                lines.append(f'<tr class="section">{spanning}<span>{escape(section.title)}</span></th></tr>')
+            for label, entries in section.rows:
+                cells = "".join(_html(entry) for entry in entries)
+                lines.append(f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>')
+            lines.append("</tbody>")
+        lines += ["</table>", *(f'<p class="note">{escape(note)}</p>' for note in self.notes)]
+        return "\n".join(lines) + "\n"
+
     def save(self, stem: str | Path) -> None:
-        """Write <stem>.csv, <stem>.md and <stem>.tex."""
+        """Write <stem>.csv, <stem>.md, <stem>.tex and <stem>.html."""
         Path(stem).parent.mkdir(parents=True, exist_ok=True)
         write_csv(self.data, f"{stem}.csv")
         Path(f"{stem}.md").write_text(self.to_markdown(), encoding="utf-8")
         Path(f"{stem}.tex").write_text(self.to_latex(), encoding="utf-8")
+        Path(f"{stem}.html").write_text(self.to_html(), encoding="utf-8")
 
 
 def latex_text(text: str) -> str:
     """Escape what LaTeX takes for commands and typeset the paper's symbols."""
-    text = re.sub(r"([&%#_{}$])", r"\\\1", text)
-    for symbol, command in _LATEX.items():
-        text = text.replace(symbol, command)
-    return text
+    # In one pass, so that no command is escaped in turn.
+    return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found.group()], text)
 
 
 def _markdown(entry: Entry) -> str:
     if entry.bold:
         return f"**{entry.text}**"
     return f"*{entry.text}*" if entry.grey and entry.text else entry.text
+
+
+def _html(entry: Entry) -> str:
+    look = ' class="best"' if entry.bold else ' class="grey"' if entry.grey else ""
+    return f"<td{look}>{escape(entry.text)}</td>"
 
 
 def _latex(entry: Entry) -> str:

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter, apply_missingness
+from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter, TwoWayRegressor, apply_missingness
 
 ESTIMATORS = [
     ClosedFormRegressor(),
@@ -19,6 +19,8 @@ ESTIMATORS = [
     MissingnessFilter(),
     FilteredRegressor(LinearRegression()),
     FilteredRegressor(LogisticRegression()),
+    TwoWayRegressor(LinearRegression()),
+    TwoWayRegressor(LogisticRegression()),
 ]
 
 
@@ -37,7 +39,14 @@ def shifted():
     return source, y[:300], target
 
 
-@pytest.mark.parametrize("estimator", [ClosedFormRegressor(), FilteredRegressor(LinearRegression(), random_state=3)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ClosedFormRegressor(),
+        FilteredRegressor(LinearRegression(), random_state=3),
+        TwoWayRegressor(LinearRegression(), random_state=3),
+    ],
+)
 def test_a_clone_fits_to_the_same_predictions(estimator, shifted):
     source, y, target = shifted
     first = estimator.fit(source, y, X_target=target).predict(target)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dams.registry import load
 
@@ -35,12 +35,18 @@ class Method:
         Model families that it applies to; None means all.
     shared : bool
         Whether the preparation is costly and serves every model family, so that it gets jobs of its own.
+    per_label : bool
+        Whether the preparation looks at the labels, so that each label vector needs one of its own.
+    variant : str
+        "as_published" for a method that repeats a documented defect of the paper's protocol.
     """
 
     title: str
     path: str
     models: tuple[str, ...] | None = None
     shared: bool = False
+    per_label: bool = False
+    variant: Literal["corrected", "as_published"] = "corrected"
 
     @property
     def prepare(self) -> Prepare:
@@ -56,6 +62,14 @@ class Method:
 METHODS: dict[str, Method] = {
     "oracle": Method("Oracle", "dams.experiments.methods.unadjusted:oracle"),
     "source": Method("Source", "dams.experiments.methods.unadjusted:source"),
+    "imputed": Method("Imputed", "dams.experiments.methods.imputed:imputed", shared=True),
     "closed_form": Method("Closed-form", "dams.experiments.methods.closed_form:closed_form", ("linear",)),
+    "closed_form_as_published": Method(
+        "Closed-form (as published)",
+        "dams.experiments.methods.closed_form:closed_form_as_published",
+        ("linear",),
+        variant="as_published",
+    ),
     "nonparametric": Method("Non-parametric", "dams.experiments.methods.nonparametric:nonparametric"),
+    "two_way": Method("Two-way (ours)", "dams.experiments.methods.two_way:two_way", shared=True, per_label=True),
 }

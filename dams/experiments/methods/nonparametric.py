@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from dams.estimators import MissingnessFilter
 from dams.experiments.cells import Cell
+from dams.missingness import delete_at_random
 from dams.models import Sample
 
 
 def nonparametric(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:
-    """Train on filtered source rows."""
+    """Train on filtered source rows, as `dams.MissingnessFilter` does."""
     source = cell.source_train
-    filtered = MissingnessFilter(rng).fit(source.X, X_target=cell.target_train.X).transform(source.X)
-    return Sample(filtered, source.Y), cell.target_test
+    return Sample(delete_at_random(source.X, cell.relative_missingness.filter_rates, rng), source.Y), cell.target_test

@@ -1,0 +1,19 @@
+# The paper's experiments, from data to a report. `snakemake --cores 28` runs config/paper.yaml;
+# `--configfile config/quickstart.yaml` runs another configuration. See config/README.md for every key.
+from snakemake.utils import min_version
+
+min_version("9.8")
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/experiments.smk"
+include: "workflow/rules/theory.smk"
+include: "workflow/rules/eicu.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report.html",

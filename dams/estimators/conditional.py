@@ -1,0 +1,99 @@
+"""The law of one observed feature given everything else, learned from labelled source rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
+from sklearn.linear_model import Ridge
+
+Array = np.ndarray
+
+# Settled by measurement: docs/two_way.md.
+BOOSTING = {"max_iter": 20, "max_leaf_nodes": 15, "learning_rate": 0.3, "max_bins": 63, "early_stopping": False}
+FOREST = {"n_estimators": 10, "min_samples_leaf": 2, "max_features": 0.5, "n_jobs": 1}
+# No row is certain to be zero or nonzero, however sure the classifier.
+CERTAIN = 1e-6
+
+
+class ConditionalLaw:
+    """P(X̃_j | rest), rest = (X̃_{−j}, Y): the probability of a nonzero, and the law of its value.
+
+    The probability is learned by boosted trees, cross-fitted: each row is judged by the trees that did not see it, for
+    trees know their own rows and would call every zero improbable. The value is that of a donor, a nonzero row in the
+    same leaf of a random tree of a forest, so that only recorded values occur and their spread may differ from row to
+    row. Both see, besides rest, what is linear in it: the labels' residual given X̃_{−j}, and the value's regression.
+
+    Parameters
+    ----------
+    rest : array of shape (n, d − 1)
+        The other features.
+    labels : array of shape (n, k)
+        Label columns, on one scale.
+    values : array of shape (n,)
+        The feature, zero where it is not observed; at least one nonzero.
+    folds : array of shape (n,)
+        The fold of every row, for cross-fitting.
+    seed : int
+        Seed of the forest.
+    """
+
+    def __init__(self, rest: Array, labels: Array, values: Array, folds: Array, *, seed: int):
+        self.labels = labels
+        self.folds = folds
+        self._scale = np.where(rest.std(axis=0) > 0, rest.std(axis=0), 1.0)
+        self._label_fit = Ridge().fit(rest / self._scale, labels)
+        nonzero = values != 0
+        self._donors = values[nonzero]
+        self._constant = bool((self._donors == self._donors[0]).all())
+        self._value_fit = None
+        if not self._constant:
+            linear = np.column_stack([rest / self._scale, labels])
+            self._value_fit = Ridge().fit(linear[nonzero], self._donors)
+        regressors = self._regressors(rest)
+        self._classifiers = [_fit_classifier(regressors, nonzero, folds != k) for k in range(folds.max() + 1)]
+        if not self._constant:
+            self._forest = RandomForestRegressor(**FOREST, random_state=seed).fit(regressors[nonzero], self._donors)
+            leaves = self._forest.apply(regressors[nonzero])
+            self._order = np.argsort(leaves, axis=0, kind="stable")
+            self._leaves = np.take_along_axis(leaves, self._order, axis=0)
+
+    def probability(self, rest: Array, rows: Array) -> Array:
+        """P(X̃_j ≠ 0 | rest) of some rows; `rest` is theirs, and may have been filled further since the fit."""
+        regressors = self._regressors(rest, rows)
+        probability = np.empty(len(rows))
+        for k, classifier in enumerate(self._classifiers):
+            here = self.folds[rows] == k
+            if isinstance(classifier, float):
+                probability[here] = classifier
+            elif here.any():
+                probability[here] = classifier.predict_proba(regressors[here])[:, 1]
+        return np.clip(probability, CERTAIN, 1 - CERTAIN)
+
+    def draw(self, rest: Array, rows: Array, rng: np.random.Generator) -> Array:
+        """Draw a nonzero value for each of some rows; `rest` is theirs."""
+        if self._constant:
+            return np.full(len(rows), self._donors[0])
+        leaves = self._forest.apply(self._regressors(rest, rows))
+        drawn = np.empty(len(rows))
+        trees = rng.integers(leaves.shape[1], size=len(rows))
+        for tree in range(leaves.shape[1]):
+            here = np.flatnonzero(trees == tree)
+            first = np.searchsorted(self._leaves[:, tree], leaves[here, tree])
+            last = np.searchsorted(self._leaves[:, tree], leaves[here, tree], side="right")
+            drawn[here] = self._donors[self._order[rng.integers(first, last), tree]]
+        return drawn
+
+    def _regressors(self, rest: Array, rows: Array | slice = slice(None)) -> Array:
+        scaled, labels = rest / self._scale, self.labels[rows]
+        columns = [scaled, labels, labels - self._label_fit.predict(scaled).reshape(labels.shape)]
+        if self._value_fit is not None:
+            columns.append(self._value_fit.predict(np.column_stack(columns[:2])))
+        return np.column_stack(columns)
+
+
+def _fit_classifier(regressors: Array, nonzero: Array, rows: Array) -> HistGradientBoostingClassifier | float:
+    """Fit on these rows, or return their share of nonzeros where there is nothing to learn."""
+    seen = nonzero[rows]
+    if not rows.any() or seen.all() or not seen.any():
+        return float(nonzero.mean())
+    return HistGradientBoostingClassifier(**BOOSTING).fit(regressors[rows], seen)

@@ -1,0 +1,204 @@
+"""The two-way adjustment: delete source values where the target loses more, fill them in where it loses less."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import validate_data
+
+from dams.estimators.base import compare_with_target, warn_if_constant
+from dams.estimators.conditional import ConditionalLaw
+from dams.estimators.filtered import FilteredRegressor, filter_generator
+from dams.missingness import delete_at_random
+from dams.relative import RelativeMissingness
+from dams.validation import refuse_nan
+
+Array = np.ndarray
+N_FOLDS = 2
+
+
+class TwoWayFilter(BaseEstimator):
+    """Turn labelled source rows into rows with the target's law, whatever the sign of the relative missingness.
+
+    Under UCAR, for v ≠ 0 and rest = (X̃_{−j}, Y), P^t(X̃_j = v | rest) = (1 − r_j) P^s(X̃_j = v | rest). So where r_j < 0
+    a source zero becomes a value with probability −r_j π/(1 − π), π = P^s(X̃_j ≠ 0 | rest), and the value is drawn from
+    P^s(X̃_j | X̃_j ≠ 0, rest); where r_j > 0 a value becomes zero with probability r_j. Features are filled one after
+    another, each given the others as they then stand, those with the least to fill first; deletion comes last.
+
+    Only features whose whole interval of r̂ lies below zero (`RelativeMissingness.improper`) are filled. Where there is
+    none, this is `MissingnessFilter`.
+
+    Parameters
+    ----------
+    n_draws : int
+        Copies of the source rows, each filled and filtered on its own and stacked, where anything is filled. They share
+        the learned laws; more of them lower the noise of the draws, and a base estimator then sees more rows.
+    random_state : int, Generator or None
+        Seed of all draws.
+
+    Attributes
+    ----------
+    relative_missingness_ : RelativeMissingness or None
+        The estimate; None without target data.
+    filled_ : array of bool, shape (d,)
+        Which features were filled.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(self, *, n_draws: int = 3, random_state: Any = None):
+        self.n_draws = n_draws
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_resample(self, X: Any, y: Any, X_target: Any = None) -> tuple[Any, Array]:
+        """Return rows and labels distributed as in the target; see `ClosedFormRegressor.fit` for the parameters.
+
+        A DataFrame comes back as one, a sparse matrix as a CSR matrix (it is held densely meanwhile if anything is
+        filled).
+        """
+        refuse_nan(X, name="X")
+        checked, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
+        )
+        rng = filter_generator(self.random_state)
+        self.relative_missingness_: RelativeMissingness | None = None
+        self.filled_ = np.zeros(checked.shape[1], dtype=bool)
+        rates = np.zeros(checked.shape[1])
+        if X_target is not None:
+            _, self.relative_missingness_ = compare_with_target(self, checked, X_target)
+            self.filled_, rates = self.relative_missingness_.improper, self.relative_missingness_.filter_rates
+        if not self.filled_.any():
+            # A DataFrame stays one, so that the base estimator may select columns by name.
+            return delete_at_random(X if hasattr(X, "columns") else checked, rates, rng), labels
+        assert self.relative_missingness_ is not None
+        values = checked.toarray() if sparse.issparse(checked) else checked
+        r = np.where(self.filled_, self.relative_missingness_.r, 0.0)
+        stacked = np.vstack([delete_at_random(d, rates, rng) for d in _fill(values, labels, r, self.n_draws, rng)])
+        return _like(stacked, X), np.concatenate([labels] * self.n_draws)
+
+
+class TwoWayRegressor(FilteredRegressor):
+    """Fit any estimator on source data brought to the target's missingness rates, up or down.
+
+    `FilteredRegressor` for relative missingness of either sign: values that the target records better are filled in
+    from their conditional law (`TwoWayFilter`). Equal to it, bit for bit, where there is nothing to fill.
+
+    Parameters
+    ----------
+    estimator : scikit-learn regressor or classifier
+        Fitted on the adjusted source rows; DataFrames reach it as DataFrames.
+    n_draws : int
+        Adjusted copies of the source rows that the base estimator is fitted on, where anything is filled.
+    random_state : int, Generator or None
+        Seed of all draws. The base estimator keeps its own.
+
+    Attributes
+    ----------
+    estimator_ : the fitted base estimator
+    filter_ : TwoWayFilter
+    relative_missingness_ : RelativeMissingness or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from dams import FilteredRegressor, TwoWayRegressor, apply_missingness
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat(rng.integers(0, 2, size=(4_000, 1)), 2, axis=1).astype(float)
+    >>> y = X @ [1.0, 2.0]
+    >>> source = apply_missingness(X[:2_000], [0.9, 0.1], random_state=1)
+    >>> target = apply_missingness(X[2_000:], [0.1, 0.9], random_state=2)
+    >>> models = [kind(DecisionTreeRegressor(), random_state=0) for kind in (FilteredRegressor, TwoWayRegressor)]
+    >>> one_way, two_way = [m.fit(source, y[:2_000], X_target=target).score(target, y[2_000:]) for m in models]
+    >>> bool(one_way < 0.6 < 0.8 < two_way)
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **FilteredRegressor._parameter_constraints,
+        "n_draws": TwoWayFilter._parameter_constraints["n_draws"],
+    }
+
+    def __init__(self, estimator: Any, *, n_draws: int = 3, random_state: Any = None):
+        super().__init__(estimator, random_state=random_state)
+        self.n_draws = n_draws
+
+    # The base estimator is cloned and validates itself.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, X_target: Any = None) -> TwoWayRegressor:
+        """Fit on labelled source rows and unlabelled target rows; see `ClosedFormRegressor.fit`."""
+        refuse_nan(X, name="X")
+        _, labels = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
+        )
+        if get_tags(self.estimator).estimator_type == "regressor":
+            warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
+        self.filter_ = TwoWayFilter(n_draws=self.n_draws, random_state=self.random_state)
+        rows, labels = self.filter_.fit_resample(X, labels, X_target=X_target)
+        self.relative_missingness_ = self.filter_.relative_missingness_
+        self.estimator_ = clone(self.estimator).fit(rows, labels)
+        return self
+
+
+def fill_probabilities(probability: Array, expected: float) -> Array:
+    """Probabilities of turning zeros into values: proportional to π/(1 − π), at most 1, summing to `expected`.
+
+    In theory the factor is −r_j. Fixing the sum instead keeps the number of nonzeros at the target's, however π errs.
+    """
+    odds = probability / (1 - probability)
+    descending = np.sort(odds)[::-1]
+    # With the k largest at 1, the rest share what remains; the least k that leaves no probability above 1.
+    remaining = np.cumsum(descending[::-1])[::-1]
+    factors = (expected - np.arange(len(odds))) / remaining
+    fits = np.flatnonzero(factors * descending <= 1)
+    return np.minimum(odds * factors[fits[0]], 1.0) if fits.size else np.ones_like(odds)
+
+
+def _fill(X: Array, y: Array, r: Array, n_draws: int, rng: np.random.Generator) -> list[Array]:
+    """Fill the features with r_j < 0 in `n_draws` copies of X, each given the others as they stand in that copy."""
+    labels = _label_columns(y)
+    folds = rng.permutation(len(X)) % N_FOLDS
+    copies = [X.copy() for _ in range(n_draws)]
+    negative = np.flatnonzero(r < 0)
+    for j in negative[np.argsort(-r[negative], kind="stable")]:
+        values = X[:, j]
+        zeros = np.flatnonzero(values == 0)
+        expected = -r[j] * (len(values) - len(zeros))
+        # All copies have the same law, so what is learned from one serves all.
+        law = ConditionalLaw(np.delete(copies[0], j, axis=1), labels, values, folds, seed=int(rng.integers(2**31)))
+        for copy in copies:
+            rest = np.delete(copy[zeros], j, axis=1)
+            filled = rng.random(len(zeros)) < fill_probabilities(law.probability(rest, zeros), expected)
+            copy[zeros[filled], j] = law.draw(rest[filled], zeros[filled], rng)
+    return copies
+
+
+def _label_columns(y: Array) -> Array:
+    """Labels as standardised columns: numbers as they are, classes that are no numbers one column each."""
+    columns = y.reshape(len(y), -1)
+    if columns.dtype.kind in "OUSb":
+        columns = np.hstack([column[:, None] == np.unique(column) for column in columns.T])
+    columns = columns.astype(float)
+    spread = columns.std(axis=0)
+    return (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def _like(stacked: Array, X: Any) -> Any:
+    """Copies of X, stacked, in X's own form."""
+    if isinstance(X, pd.DataFrame):
+        n_copies = len(stacked) // len(X)
+        return pd.DataFrame(stacked, index=X.index.append([X.index] * (n_copies - 1)), columns=X.columns)
+    return sparse.csr_array(stacked) if sparse.issparse(X) else stacked

@@ -1,0 +1,54 @@
+"""The covariates of a run: whichever way a data set comes, an experiment sees a prepared table."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dams.datasets.download import fetch
+from dams.datasets.registry import DATASETS
+from dams.datasets.sources import UCI
+from dams.datasets.tabular import load_csv
+
+
+def download(name: str, folder: str | Path, *, data_dir: str | None) -> list[dict[str, str]]:
+    """Fetch and verify the raw files of a UCI data set; return what served each of them, for the provenance."""
+    return [
+        {"file": file.path.name, "sha256": file.sha256, "source": file.source, "licence": UCI[name].licence}
+        for file in fetch(name, folder, data_dir=data_dir)
+    ]
+
+
+def write_json(content: Any, path: str | Path) -> None:
+    """Write so that a reader sees the old file or the whole new one."""
+    partial = Path(f"{path}.partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def prepare(
+    name: str, *, folder: str | Path, data_dir: str | None, recipe: str, table: dict[str, Any] | None
+) -> pd.DataFrame:
+    """Return prepared covariates.
+
+    Parameters
+    ----------
+    name : str
+        A data set that comes with dams, or a name of the user's.
+    folder, data_dir, recipe
+        For UCI data: where the raw files are, or else can be found or put, and how they are prepared.
+    table : dict or None
+        For a user's own data: the arguments of `load_csv`.
+    """
+    if table is not None:
+        return load_csv(**table)
+    if DATASETS[name].kind == "uci":
+        # Verified once more: the files may have been touched since they were fetched.
+        paths = [file.path for file in fetch(name, folder, data_dir=data_dir)]
+        return DATASETS[name].load(name, paths, recipe)
+    return DATASETS[name].load()

@@ -1,0 +1,25 @@
+"""What a run says at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def closing_words(results: str | Path) -> str:
+    """Say where the results are, and how many fits failed if any did."""
+    folder = Path(results)
+    lines = ["", f"Results: {folder}/"]
+    for name in ("tables", "figures"):
+        stems = sorted({path.stem for path in folder.glob(f"{name}/*")})
+        if stems:
+            lines.append(f"  {name + '/':<9} {', '.join(stems)}")
+    lines.append("  records.csv, timings.csv, provenance.json")
+    failures = folder / "failures.csv"
+    if failures.exists():
+        with open(failures, encoding="utf-8") as stream:
+            failed = sum(1 for _ in stream) - 1
+        if failed:
+            lines.append(f"NOTE: {failed} fits failed; the tables count them, and {failures} gives each reason.")
+    if (folder / "report.html").exists():
+        lines.append(f"Report: {folder / 'report.html'}")
+    return "\n".join(lines)

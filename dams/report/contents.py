@@ -1,0 +1,159 @@
+"""What a results folder holds and what it lacks, against what its configuration asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dams.datasets.registry import DATASETS, title_of
+from dams.experiments import design
+from dams.experiments.config import Config, ConfigError, parse
+from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES
+from dams.report.evidence import Evidence, read_json, read_table
+
+# Parts of a run with a folder of their own: all their tables and figures are shown.
+PARTS = {
+    "theory": "The paper's statements, each checked on cases drawn anew",
+    "eicu": "Mortality in two hospitals",
+    "two_way": "Deletion and restoration together, for rates of either order",
+    "diagnostics": "Whether values are lost completely at random",
+}
+PART_NAMES = {"theory": "Theory", "eicu": "eICU", "two_way": "Two-way adjustment", "diagnostics": "Diagnostics"}
+CAPTIONS = {
+    ("theory", "theory"): "What the paper states, how it was checked, and by how much the worst case missed.",
+    ("eicu", "performance"): "Every predictor in both directions; beside ours, the published protocol and the paper.",
+    ("eicu", "features"): "The largest coefficients of each hospital's oracle, with how often the feature is recorded.",
+    ("eicu", "prevalence"): "How often each feature is recorded in one hospital and in the other.",
+    ("eicu", "relative_missingness_summary"): "In which direction the hospitals differ, and for how many features.",
+}
+# A table of more rows than this is linked, not shown.
+LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure: its name, what to see in it, and its files relative to the results folder."""
+
+    name: str
+    kind: str
+    title: str
+    caption: str
+    files: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        """The file that the page shows: an HTML table, else a figure, else the data."""
+        return next(file for suffix in (".html", ".svg", ".csv") for file in self.files if file.endswith(suffix))
+
+
+def config_of(evidence: Evidence) -> Config | None:
+    """Return the run's configuration, None where it is not known or of another version."""
+    try:
+        return parse(evidence.config) if evidence.config else None
+    except ConfigError:
+        return None
+
+
+def outputs_of(evidence: Evidence) -> tuple[list[Item], list[str]]:
+    """Tables and figures of the studies that exist, and the names of those that were asked for and do not."""
+    config = config_of(evidence)
+    wanted = design.outputs(config) if config else {}
+    found = {
+        path.stem: path.parent.name
+        for pattern in ("tables/*.html", "figures/*.svg")
+        for path in sorted(evidence.folder.glob(pattern))
+    }
+    items = []
+    for name in [*(n for n in wanted if n in found), *(n for n in found if n not in wanted)]:
+        registered = next((key for key in sorted(OUTPUTS, key=len, reverse=True) if name.startswith(key)), None)
+        if registered is None:
+            continue
+        dataset = name.removeprefix(registered).strip("_")
+        title = registered.replace("_", " ").replace("table1", "table 1").capitalize()
+        items.append(
+            Item(
+                name,
+                OUTPUTS[registered].kind,
+                f"{title}: {title_of(dataset)}" if dataset else title,
+                OUTPUTS[registered].caption,
+                _files(evidence.folder, found[name], name),
+            )
+        )
+    return items, [name for name in wanted if name not in found]
+
+
+def parts_of(evidence: Evidence) -> dict[str, list[Item]]:
+    """Tables and figures of the parts that have folders of their own; data of many rows are only linked."""
+    parts = {}
+    for part in PARTS:
+        paths = [
+            path for suffix in ("svg", "html", "csv") for path in sorted(evidence.folder.glob(f"{part}/*.{suffix}"))
+        ]
+        stems = dict.fromkeys(path.stem for path in paths)
+        items = []
+        for name in stems:
+            files = _files(evidence.folder, part, name)
+            if files[0].endswith(".csv") and len(read_table(evidence.folder / files[0])) > LONGEST:
+                continue
+            caption = THEORY_FIGURES[name].caption if name in THEORY_FIGURES else CAPTIONS.get((part, name), "")
+            kind = "figure" if files[0].endswith(".svg") else "table"
+            items.append(Item(name, kind, name.replace("_", " ").capitalize(), caption, files))
+        if items:
+            parts[part] = items
+    return parts
+
+
+def what_is_missing(evidence: Evidence) -> list[str]:
+    """Say, one line each, what the configuration asks for and the folder lacks."""
+    folder, config = evidence.folder, config_of(evidence)
+    lines = []
+    if config is None:
+        lines.append("The configuration of this run is not known, so what it lacks can't be told.")
+    else:
+        blocks = list(design.blocks(config))
+        done = sum((folder / "blocks" / f"{block.path}.csv").exists() for block in blocks)
+        # A finished run may have cleared its blocks away.
+        if done < len(blocks) and not (folder / "records.csv").exists():
+            lines.append(f"{len(blocks) - done} of {len(blocks)} blocks of fits; what follows rests on the others.")
+        _, absent = outputs_of(evidence)
+        lines += [f"Table or figure {name}." for name in absent]
+    present = {*parts_of(evidence), *evidence.records["method"]}
+    for part, title in PARTS.items():
+        if part not in present:
+            lines.append(f"{PART_NAMES[part]}: {title[0].lower()}{title[1:]}.")
+    if not (folder / "provenance.json").exists():
+        lines.append("Provenance: the run has not come to its end.")
+    return lines
+
+
+def data_sources(evidence: Evidence, raw: Path) -> pd.DataFrame:
+    """One row a data set and raw file: kind, rows and columns of the run, file, SHA-256, source, licence."""
+    used = list(dict.fromkeys(evidence.records["dataset"]))
+    rows: list[dict[str, Any]] = []
+    for name in sorted(used, key=lambda n: (list(DATASETS).index(n) if n in DATASETS else len(DATASETS), n)):
+        kind = DATASETS[name].kind if name in DATASETS else "own"
+        about = {"dataset": title_of(name), "what": _KINDS[kind]}
+        files = (read_json(raw / f"{name}.json") or []) if kind == "uci" else []
+        rows += [{**about, **file} for file in files] or [{**about, "file": _FILES[kind]}]
+    if not evidence.eicu.empty:
+        what, file = ("simulated cohort", "none") if evidence.eicu_is_simulated else ("real patients", "your own copy")
+        rows.append({"dataset": "eICU", "what": what, "file": file})
+    return pd.DataFrame(rows, columns=["dataset", "what", "file", "sha256", "source", "licence"])
+
+
+_KINDS = {
+    "scenario": "simulated",
+    "table": "real covariates; labels and missingness simulated",
+    "uci": "real covariates; labels and missingness simulated",
+    "own": "your own covariates; labels and missingness simulated",
+}
+_FILES = {"scenario": "none", "table": "part of scikit-learn", "uci": "not recorded", "own": "your own"}
+
+
+def _files(folder: Path, part: str, name: str) -> tuple[str, ...]:
+    """List the files of an output, for the page to show and link."""
+    order = ["html", "svg", "csv", "md", "tex", "pdf", "png"]
+    return tuple(f"{part}/{name}.{suffix}" for suffix in order if (folder / part / f"{name}.{suffix}").exists())

@@ -1,0 +1,167 @@
+"""What the estimators say to data they can't use: what was expected, what came, and the way out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LinearRegression
+
+from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter
+
+ADJUSTED = [ClosedFormRegressor(), ClosedFormRegressor(stabilise=False), FilteredRegressor(LinearRegression())]
+ALL = [*ADJUSTED, MissingnessFilter()]
+every = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+adjusted = pytest.mark.parametrize("estimator", ADJUSTED, ids=lambda e: type(e).__name__)
+
+
+@pytest.fixture
+def frames():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 4, (80, 3)).astype(float), columns=["age", "dose", "ward"])
+    return X[:40], X[:40].to_numpy() @ [1.0, 2.0, 3.0], X[40:]
+
+
+@every
+@pytest.mark.parametrize("kind", ["frame", "array", "list", "objects", "sparse"])
+def test_nan_in_the_source(estimator, frames, kind):
+    source, y, target = frames
+    source = source.assign(dose=np.nan)
+    values = source.to_numpy()
+    given = {
+        "frame": source,
+        "array": values,
+        "list": values.tolist(),
+        "objects": values.astype(object),
+        "sparse": sparse.csr_matrix(values),
+    }
+    where = {"frame": " in column 'dose'", "sparse": ""}.get(kind, " in column 1")
+    with pytest.raises(ValueError, match=rf"^X contains NaN{where}\. .*replace NaN by 0.*or impute it"):
+        estimator.fit(given[kind], y, X_target=target.to_numpy())
+
+
+@every
+def test_nan_in_the_target(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=r"X_target contains NaN in columns 'age', 'ward'\. .*replace NaN by 0"):
+        estimator.fit(source, y, X_target=target.assign(age=np.nan, ward=np.nan))
+
+
+@adjusted
+def test_nan_in_what_is_to_be_predicted(estimator, frames):
+    source, y, target = frames
+    fitted = estimator.fit(source, y, X_target=target)
+    with pytest.raises(ValueError, match="X contains NaN in column 'dose'"):
+        fitted.predict(target.assign(dose=np.nan))
+
+
+@every
+def test_different_columns_are_named_on_both_sides(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=r"Not in the target: \['dose'\]; only in the target: \['drug'\].*both have"):
+        estimator.fit(source, y, X_target=target.rename(columns={"dose": "drug"}))
+
+
+@adjusted
+def test_reordered_columns_are_matched_by_name(estimator, frames):
+    source, y, target = frames
+    model = FilteredRegressor(LinearRegression(), random_state=0) if "estimator" in vars(estimator) else estimator
+    expected = model.fit(source, y, X_target=target).predict(target)
+    reordered = model.fit(source, y, X_target=target[["ward", "age", "dose"]]).predict(target)
+    np.testing.assert_array_equal(reordered, expected)
+
+
+@every
+def test_a_feature_the_source_never_shows(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=r"source holds only zeros in column 'ward'.*Drop .* both source and target"):
+        estimator.fit(source.assign(ward=0.0), y, X_target=target)
+    with pytest.raises(ValueError, match="source holds only zeros in column 2"):
+        estimator.fit(source.assign(ward=0.0).to_numpy(), y, X_target=target.to_numpy())
+
+
+@every
+def test_a_feature_the_target_never_shows(estimator, frames):
+    source, y, target = frames
+    with pytest.warns(UserWarning, match=r"target holds only zeros in column 'ward'.*no use of it"):
+        estimator.fit(source, y, X_target=target.assign(ward=0.0))
+
+
+@adjusted
+def test_one_row(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=r"1 sample.*minimum of 2"):
+        estimator.fit(source[:1], y[:1], X_target=target)
+
+
+@every
+def test_one_target_row_is_enough(estimator, frames):
+    source, y, _ = frames
+    estimator.fit(source, y, X_target=np.ones((1, 3)))
+
+
+@adjusted
+def test_a_constant_label(estimator, frames):
+    source, y, target = frames
+    with pytest.warns(UserWarning, match=r"label is constant \(7\).*Check that y"):
+        fitted = estimator.fit(source, np.full(len(y), 7.0), X_target=target)
+    assert np.isfinite(fitted.predict(target)).all()
+
+
+@every
+def test_an_empty_target(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match="X_target has no rows: give at least one"):
+        estimator.fit(source, y, X_target=target[:0])
+
+
+@every
+def test_a_vector_in_place_of_a_table(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        estimator.fit(source["age"].to_numpy(), y, X_target=target)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        estimator.fit(source, y, X_target=target["age"].to_numpy())
+
+
+@adjusted
+def test_more_labels_than_rows(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[40, 41\]"):
+        estimator.fit(source, np.append(y, 1.0), X_target=target)
+
+
+@every
+def test_another_number_of_columns_in_the_target(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=r"source's 3 columns, got 2\. Keep the columns that both have"):
+        estimator.fit(source.to_numpy(), y, X_target=target.to_numpy()[:, :2])
+
+
+@adjusted
+def test_another_number_of_columns_to_predict(estimator, frames):
+    source, y, target = frames
+    fitted = estimator.fit(source.to_numpy(), y, X_target=target.to_numpy())
+    with pytest.raises(ValueError, match=r"2 features, but .* expecting 3"):
+        fitted.predict(target.to_numpy()[:, :2])
+
+
+@every
+def test_infinite_values(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match="infinity"):
+        estimator.fit(source, y, X_target=target.assign(age=np.inf))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (ClosedFormRegressor(gram="both"), "'gram' parameter"),
+        (ClosedFormRegressor(stabilise="yes"), "'stabilise' parameter"),
+        (FilteredRegressor("linear"), "'estimator' parameter"),
+        (MissingnessFilter(random_state="seed"), "'random_state' parameter"),
+    ],
+)
+def test_parameters_of_a_wrong_kind(estimator, message, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(source, y, X_target=target)

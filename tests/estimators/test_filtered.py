@@ -1,0 +1,176 @@
+"""The filter reproduces the target's law where it can, and a filtered estimator is its base on filtered rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from dams import FilteredRegressor, MissingnessFilter, Nested, apply_missingness
+from dams.moments import Moments, move_covariance, move_mean
+
+COLUMNS = ["a", "b", "c"]
+
+
+def law(rows, seed=0):
+    """Three columns of different shape, dependent; labels linear with noise."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 2, rows).astype(float)
+    second = np.exp(first + 0.5 * rng.normal(size=rows))
+    X = np.column_stack([first, second, second + rng.normal(size=rows)])
+    return X, X @ [1.0, 2.0, 3.0] + rng.normal(size=rows)
+
+
+@pytest.fixture
+def shifted():
+    X, y = law(800)
+    source = apply_missingness(X[:400], [0.1, 0.0, 0.5], random_state=1)
+    target = apply_missingness(X[400:], [0.4, 0.6, 0.1], random_state=2)
+    return source, y[:400], target
+
+
+def test_rates_are_the_relative_missingness_where_positive(shifted):
+    source, _, target = shifted
+    fitted = MissingnessFilter().fit(source, X_target=target)
+    r = 1 - np.count_nonzero(target, axis=0) / np.count_nonzero(source, axis=0)
+    np.testing.assert_allclose(fitted.rates_, np.maximum(r, 0))
+    np.testing.assert_allclose(fitted.relative_missingness_.r, r)
+    assert fitted.rates_[2] == 0
+    assert not fitted.relative_missingness_.is_proper
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_filtered_rows_have_the_targets_law_where_rates_are_nested(seed):
+    rows = 200_000
+    X, y = law(2 * rows, seed)
+    m_source, m_target = Nested().sample(3, np.random.default_rng(seed))
+    source = apply_missingness(X[:rows], m_source, random_state=seed)
+    target = apply_missingness(X[rows:], m_target, random_state=seed + 1)
+    # The seed of the source's own corruption, as a hurried user would have it.
+    fitted = MissingnessFilter(random_state=seed).fit(source, X_target=target)
+    assert fitted.relative_missingness_.is_proper
+    found = Moments.of(fitted.transform(source), y[:rows, None])
+    clean = Moments.of(X, y[:, None])
+    deviation = np.sqrt(np.diagonal(clean.covariance))
+    np.testing.assert_allclose(found.mean, move_mean(clean.mean, m_target), atol=0.02)
+    expected = move_covariance(clean.covariance, clean.mean, m_target)
+    np.testing.assert_allclose(
+        found.covariance / np.outer(deviation, deviation), expected / np.outer(deviation, deviation), atol=0.02
+    )
+    np.testing.assert_allclose(found.label_covariance, move_mean(clean.label_covariance, m_target), rtol=0.05)
+    # A law is more than its moments: the patterns of zeros agree too.
+    patterns = [np.bincount((part != 0) @ [1, 2, 4], minlength=8) / rows for part in (fitted.transform(source), target)]
+    np.testing.assert_allclose(*patterns, atol=0.01)
+
+
+def test_values_are_deleted_and_never_changed(shifted):
+    source, _, target = shifted
+    before = source.copy()
+    fitted = MissingnessFilter(random_state=0).fit(source, X_target=target)
+    filtered = fitted.transform(source)
+    assert ((filtered == source) | (filtered == 0)).all()
+    np.testing.assert_array_equal(filtered[:, 2], source[:, 2])
+    assert ((filtered == 0) & (source != 0)).any(axis=0)[:2].all()
+    np.testing.assert_array_equal(source, before)
+
+
+def test_an_integer_seed_repeats_the_mask_and_a_generator_goes_on(shifted):
+    source, _, target = shifted
+    fixed = MissingnessFilter(random_state=0).fit(source, X_target=target)
+    np.testing.assert_array_equal(fixed.transform(source), fixed.transform(source))
+    running = MissingnessFilter(random_state=np.random.default_rng(0)).fit(source, X_target=target)
+    assert (running.transform(source) != running.transform(source)).any()
+
+
+def test_a_sparse_source_stays_sparse(shifted):
+    source, y, target = shifted
+    fitted = MissingnessFilter(random_state=0).fit(sparse.csr_matrix(source), X_target=sparse.csc_matrix(target))
+    dense = MissingnessFilter().fit(source, X_target=target)
+    np.testing.assert_array_equal(fitted.rates_, dense.rates_)
+    filtered = fitted.transform(sparse.csr_matrix(source))
+    assert sparse.issparse(filtered)
+    assert ((filtered.toarray() == source) | (filtered.toarray() == 0)).all()
+    model = FilteredRegressor(LinearRegression(), random_state=0)
+    model.fit(sparse.csr_matrix(source), y, X_target=sparse.csr_matrix(target))
+    reference = LinearRegression().fit(filtered, y)
+    np.testing.assert_allclose(model.predict(sparse.csr_matrix(target)), reference.predict(target), rtol=1e-6)
+
+
+@pytest.mark.parametrize("with_target", [False, True], ids=["no target", "source as target"])
+def test_without_shift_it_is_its_base(shifted, with_target):
+    source, y, _ = shifted
+    model = FilteredRegressor(LinearRegression(), random_state=0)
+    model.fit(source, y, X_target=source if with_target else None)
+    np.testing.assert_array_equal(model.predict(source), LinearRegression().fit(source, y).predict(source))
+    assert (model.relative_missingness_ is None) is not with_target
+
+
+def test_it_is_its_base_fitted_on_filtered_rows(shifted):
+    source, y, target = shifted
+    filtered = MissingnessFilter(random_state=7).fit(source, X_target=target).transform(source)
+    reference = DecisionTreeRegressor(max_depth=4, random_state=0).fit(filtered, y)
+    model = FilteredRegressor(DecisionTreeRegressor(max_depth=4, random_state=0), random_state=7)
+    model.fit(source, y, X_target=target)
+    np.testing.assert_array_equal(model.predict(target), reference.predict(target))
+    other = FilteredRegressor(DecisionTreeRegressor(max_depth=4, random_state=0), random_state=8)
+    assert (other.fit(source, y, X_target=target).predict(target) != reference.predict(target)).any()
+
+
+def test_it_lowers_the_target_error_where_the_target_loses_more():
+    X, y = law(20_000)
+    source = X[:10_000]
+    target = apply_missingness(X[10_000:], [0.2, 0.7, 0.2], random_state=2)
+    adjusted = FilteredRegressor(LinearRegression(), random_state=0).fit(source, y[:10_000], X_target=target)
+    plain = LinearRegression().fit(source, y[:10_000])
+    oracle = LinearRegression().fit(target, y[10_000:])
+    errors = [np.mean((model.predict(target) - y[10_000:]) ** 2) for model in (oracle, adjusted, plain)]
+    assert errors[1] < 1.02 * errors[0]
+    assert errors[2] > 1.2 * errors[0]
+
+
+def test_a_classifier_gives_classes_and_probabilities(shifted):
+    source, y, target = shifted
+    labels = np.where(y > np.median(y), "high", "low")
+    model = FilteredRegressor(LogisticRegression(), random_state=0).fit(source, labels, X_target=target)
+    probabilities = model.predict_proba(target)
+    assert probabilities.shape == (len(target), 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert list(model.classes_) == ["high", "low"]
+    np.testing.assert_array_equal(model.predict(target), model.classes_[probabilities.argmax(axis=1)])
+    assert 0.5 < model.score(source, labels) <= 1
+
+
+def test_a_regressor_offers_no_probabilities(shifted):
+    source, y, target = shifted
+    model = FilteredRegressor(LinearRegression()).fit(source, y, X_target=target)
+    assert not hasattr(model, "predict_proba")
+
+
+def test_a_base_may_select_columns_by_name(shifted):
+    source, y, target = shifted
+    source, target = pd.DataFrame(source, columns=COLUMNS), pd.DataFrame(target, columns=COLUMNS)
+    base = make_pipeline(ColumnTransformer([("kept", StandardScaler(), ["a", "c"])]), LinearRegression())
+    model = FilteredRegressor(base, random_state=0).fit(source, y, X_target=target[["c", "b", "a"]])
+    filtered = MissingnessFilter(random_state=0).set_output(transform="pandas").fit(source, X_target=target)
+    reference = base.fit(filtered.transform(source), y)
+    np.testing.assert_allclose(model.predict(target), reference.predict(target))
+    assert list(model.feature_names_in_) == COLUMNS
+    assert list(model.estimator_.feature_names_in_) == COLUMNS
+
+
+def test_the_base_handed_in_stays_unfitted(shifted):
+    source, y, target = shifted
+    base = LinearRegression()
+    FilteredRegressor(base).fit(source, y, X_target=target)
+    assert not hasattr(base, "coef_")
+
+
+def test_several_label_columns(shifted):
+    source, y, target = shifted
+    model = FilteredRegressor(LinearRegression(), random_state=0).fit(source, np.column_stack([y, -y]), X_target=target)
+    predicted = model.predict(target)
+    np.testing.assert_allclose(predicted[:, 0], -predicted[:, 1])

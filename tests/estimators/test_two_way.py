@@ -1,0 +1,209 @@
+"""The two-way adjustment: its rows have the target's law, and it is the filter where there is nothing to fill."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
+
+from dams import ClosedFormRegressor, FilteredRegressor, TwoWayFilter, TwoWayRegressor, apply_missingness
+from dams.estimators.conditional import ConditionalLaw
+from dams.estimators.two_way import fill_probabilities
+
+BETTER, WORSE = [0.6, 0.1, 0.5], [0.1, 0.4, 0.2]
+
+
+def clean(n=3000, seed=0):
+    """A 0/1 column, a column of few values and one of many, all dependent, and a label."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n)
+    X = np.column_stack([z > 0, np.round(z + rng.normal(size=n)) + 7, z + rng.normal(size=n) + 5])
+    return X, X @ [3.0, 1.0, 2.0] + rng.normal(size=n)
+
+
+def shifted(n=3000, seed=0, m_source=BETTER, m_target=WORSE):
+    X, y = clean(2 * n, seed)
+    source = apply_missingness(X[:n], m_source, random_state=seed + 1)
+    target = apply_missingness(X[n:], m_target, random_state=seed + 2)
+    return source, y[:n], target, y[n:]
+
+
+def test_second_moments_with_the_label_become_the_targets():
+    source, y, target, y_target = shifted(n=6000)
+    rows, labels = TwoWayFilter(n_draws=3, random_state=0).fit_resample(source, y, X_target=target)
+
+    def moments(X, y):
+        Z = np.column_stack([X, X != 0, y])
+        return Z.T @ Z / len(Z)
+
+    there, before, after = moments(target, y_target), moments(source, y), moments(rows, labels)
+    relative = np.abs(after - there) / np.abs(there)
+    assert (np.abs(before - there) / np.abs(there)).max() > 0.5
+    assert relative.max() < 0.08
+
+
+def test_the_number_of_nonzeros_is_the_targets():
+    source, y, target, _ = shifted()
+    rows, _ = TwoWayFilter(n_draws=5, random_state=0).fit_resample(source, y, X_target=target)
+    np.testing.assert_allclose((rows != 0).mean(axis=0), (target != 0).mean(axis=0), atol=0.01)
+
+
+def test_source_values_are_kept_and_only_recorded_values_filled_in():
+    source, y, target, _ = shifted(m_target=[0.1, 0.05, 0.2])
+    adjusted = TwoWayFilter(n_draws=1, random_state=0)
+    rows, labels = adjusted.fit_resample(source, y, X_target=target)
+    assert adjusted.filled_.all()
+    np.testing.assert_array_equal(rows[source != 0], source[source != 0])
+    np.testing.assert_array_equal(labels, y)
+    for j in range(3):
+        assert set(rows[:, j]) <= set(source[:, j])
+
+
+def test_filled_values_depend_on_the_rest_as_the_observed_ones_do():
+    source, y, target, _ = shifted(n=4000)
+    rows, labels = TwoWayFilter(n_draws=1, random_state=0).fit_resample(source, y, X_target=target)
+    filled = (source[:, 2] == 0) & (rows[:, 2] != 0)
+    observed = source[:, 2] != 0
+    slopes = [np.polyfit(labels[which], rows[which, 2], 1)[0] for which in (filled, observed)]
+    assert slopes[0] == pytest.approx(slopes[1], rel=0.15)
+
+
+def test_equals_the_filter_bit_for_bit_where_there_is_nothing_to_fill():
+    source, y, target, _ = shifted(m_source=[0.1, 0.2, 0.0], m_target=[0.5, 0.6, 0.3])
+    base = DecisionTreeRegressor(random_state=0)
+    one_way = FilteredRegressor(base, random_state=7).fit(source, y, X_target=target)
+    two_way = TwoWayRegressor(base, random_state=7).fit(source, y, X_target=target)
+    np.testing.assert_array_equal(two_way.predict(target), one_way.predict(target))
+    assert not two_way.filter_.filled_.any()
+
+
+def test_without_target_it_is_the_base_estimator():
+    source, y, _, _ = shifted(n=500)
+    base = DecisionTreeRegressor(random_state=0)
+    np.testing.assert_array_equal(
+        TwoWayRegressor(base).fit(source, y).predict(source), base.fit(source, y).predict(source)
+    )
+
+
+def test_closes_most_of_the_gap_between_source_and_oracle():
+    source, y, target, y_target = shifted(n=4000)
+    X, y_test = clean(8000, seed=50)
+    test = apply_missingness(X, WORSE, random_state=51)
+
+    def error(model):
+        return np.mean((model.predict(test) - y_test) ** 2)
+
+    tree = DecisionTreeRegressor(min_samples_leaf=30, random_state=0)
+    oracle, unadjusted = error(tree.fit(target, y_target)), error(tree.fit(source, y))
+    one_way, two_way = (
+        np.mean([error(kind(tree, random_state=seed, **draws).fit(source, y, X_target=target)) for seed in range(3)])
+        for kind, draws in [(FilteredRegressor, {}), (TwoWayRegressor, {"n_draws": 1})]
+    )
+    assert two_way < one_way
+    assert unadjusted - two_way > 0.6 * (unadjusted - oracle)
+
+
+def test_with_a_linear_base_it_agrees_with_the_closed_form():
+    source, y, target, y_target = shifted(n=4000)
+    two_way = TwoWayRegressor(LinearRegression(), random_state=0).fit(source, y, X_target=target)
+    closed = ClosedFormRegressor().fit(source, y, X_target=target)
+    assert two_way.score(target, y_target) == pytest.approx(closed.score(target, y_target), abs=0.01)
+
+
+@pytest.mark.parametrize("names", [np.array([0, 1]), np.array(["ill", "well"])])
+def test_classifiers(names):
+    source, y, target, y_target = shifted()
+    labels, labels_target = names[(y > 20).astype(int)], names[(y_target > 20).astype(int)]
+    model = TwoWayRegressor(RandomForestClassifier(10, random_state=0), n_draws=1, random_state=0)
+    model.fit(source, labels, X_target=target)
+    assert model.filter_.filled_.any()
+    assert model.score(target, labels_target) > 0.8
+    assert list(model.classes_) == list(names)
+    assert model.predict_proba(target).shape == (len(target), 2)
+
+
+def test_several_labels():
+    source, y, target, _ = shifted(n=1000)
+    model = TwoWayRegressor(LinearRegression(), random_state=0)
+    assert model.fit(source, np.column_stack([y, -y]), X_target=target).predict(target).shape == (1000, 2)
+
+
+def test_frames_stay_frames_and_sparse_stays_sparse():
+    source, y, target, _ = shifted(n=600)
+    frames = [pd.DataFrame(A, columns=["a", "b", "c"]) for A in (source, target)]
+    dense, labels = TwoWayFilter(n_draws=2, random_state=0).fit_resample(source, y, X_target=target)
+    frame, _ = TwoWayFilter(n_draws=2, random_state=0).fit_resample(frames[0], y, X_target=frames[1][["c", "a", "b"]])
+    matrix, _ = TwoWayFilter(n_draws=2, random_state=0).fit_resample(sparse.csr_array(source), y, X_target=target)
+    assert list(frame.columns) == ["a", "b", "c"] and list(frame.index) == [*range(600), *range(600)]
+    np.testing.assert_array_equal(frame.to_numpy(), dense)
+    np.testing.assert_array_equal(matrix.toarray(), dense)
+    np.testing.assert_array_equal(labels, np.concatenate([y, y]))
+
+
+def test_same_seed_same_rows():
+    source, y, target, _ = shifted(n=600)
+    first, second, other = (
+        TwoWayFilter(random_state=seed).fit_resample(source, y, X_target=target)[0] for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).any()
+
+
+def test_a_feature_seen_once_in_the_source():
+    source, y, target, _ = shifted(n=400)
+    source[:, 0] = 0
+    source[5, 0] = 1
+    rows, _ = TwoWayFilter(n_draws=1, random_state=0).fit_resample(source, y, X_target=target)
+    assert (rows[:, 0] != 0).mean() == pytest.approx((target[:, 0] != 0).mean(), abs=0.1)
+
+
+def test_source_rows_are_not_changed_in_place():
+    source, y, target, _ = shifted(n=400)
+    before = source.copy()
+    TwoWayRegressor(LinearRegression(), random_state=0).fit(source, y, X_target=target)
+    np.testing.assert_array_equal(source, before)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=30).flatmap(
+        lambda p: st.tuples(st.just(np.array(p)), st.floats(0, len(p)))
+    )
+)
+def test_fill_probabilities_sum_to_what_is_expected(case):
+    probability, expected = case
+    chances = fill_probabilities(probability, expected)
+    assert chances.sum() == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert (chances >= 0).all() and (chances <= 1).all()
+    below = chances < 1
+    odds = (probability / (1 - probability))[below]
+    np.testing.assert_allclose(chances[below] * odds.max(initial=0), odds * chances[below].max(initial=0), atol=1e-9)
+
+
+def test_fill_probabilities_are_the_formulas_where_the_probability_is_right():
+    rng = np.random.default_rng(0)
+    pi, r = rng.uniform(0.1, 0.5, 200_000), -0.4
+    zero = rng.random(len(pi)) >= pi
+    chances = fill_probabilities(pi[zero], -r * (~zero).sum())
+    np.testing.assert_allclose(chances, -r * pi[zero] / (1 - pi[zero]), rtol=0.02)
+
+
+def test_the_conditional_law_is_calibrated_on_rows_it_has_not_seen():
+    X, y = clean(4000)
+    source = apply_missingness(X, [0.3, 0.3, 0.3], random_state=1)
+    rest, labels = source[:, 1:], (y[:, None] - y.mean()) / y.std()
+    law = ConditionalLaw(rest, labels, source[:, 0], np.arange(4000) % 2, seed=0)
+    probability = law.probability(rest, np.arange(4000))
+    for low, high in [(0, 0.2), (0.2, 0.45), (0.45, 1)]:
+        rows = (probability > low) & (probability <= high)
+        assert probability[rows].mean() == pytest.approx((source[rows, 0] != 0).mean(), abs=0.06)
+
+
+def test_n_draws_must_be_positive():
+    source, y, target, _ = shifted(n=100)
+    with pytest.raises(ValueError, match="'n_draws'"):
+        TwoWayRegressor(LinearRegression(), n_draws=0).fit(source, y, X_target=target)

@@ -1,0 +1,118 @@
+"""From a configuration to jobs: every fit once, whatever the size of blocks."""
+
+from pathlib import Path
+
+import pytest
+
+from dams.experiments.config import parse, read
+from dams.experiments.design import Label, blocks, cell_keys, fit_groups, outputs
+from dams.experiments.methods import METHODS, Method
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def crossed(small, study):
+    """Two data sets, two regimes, two models, β of which the closed form has fewer."""
+    study |= {
+        "datasets": ["redundant", "digits"],
+        "regimes": [{"kind": "nested"}, {"kind": "opposing", "epsilon": [0.1, 0.5]}],
+        "models": {"linear": {"draws": 5, "betas": 3}, "xgboost": {"draws": 2}},
+        "methods": {"oracle": None, "closed_form": {"draws": 4, "betas": 2}},
+    }
+    return small
+
+
+def fits_of(run):
+    """Every fit that a run makes, as (study, cell, method, model, β)."""
+    return [
+        (block.study, key.parts, fit.method, fit.model, label.beta)
+        for block in blocks(run)
+        for key in block.cells
+        for fit in block.fits
+        for label in block.labels
+        if key.draw < fit.draws and label.beta < fit.betas
+    ]
+
+
+def test_cells_are_every_regime_epsilon_and_draw(crossed):
+    study = parse(crossed).studies["one"]
+    parts = [key.parts for key in cell_keys(study, "digits", 2)]
+    assert parts == [
+        ("digits", regime, epsilon, draw)
+        for regime, epsilon in [("nested", ""), ("opposing", "0.1"), ("opposing", "0.5")]
+        for draw in range(2)
+    ]
+
+
+def test_fits_are_grouped_by_model_and_capped(crossed):
+    groups = fit_groups(parse(crossed).studies["one"])
+    assert list(groups) == ["linear", "xgboost"]
+    assert [(fit.method, fit.draws, fit.betas) for fit in groups["linear"]] == [("oracle", 5, 3), ("closed_form", 4, 2)]
+    # The closed form is linear only.
+    assert [(fit.method, fit.draws, fit.betas) for fit in groups["xgboost"]] == [("oracle", 2, 1)]
+
+
+def test_a_cap_above_the_repeats_changes_nothing(crossed):
+    crossed["studies"]["one"]["methods"]["closed_form"] = {"draws": 99, "betas": 99}
+    fit = fit_groups(parse(crossed).studies["one"])["linear"][1]
+    assert (fit.draws, fit.betas) == (5, 3)
+
+
+def test_a_costly_preparation_is_a_group_of_its_own_for_all_models(crossed, monkeypatch):
+    monkeypatch.setitem(METHODS, "source", Method("Source", "-", shared=True))
+    crossed["studies"]["one"]["methods"] = {"oracle": None, "source": None}
+    groups = fit_groups(parse(crossed).studies["one"])
+    assert [(fit.method, fit.model) for fit in groups["source"]] == [("source", "linear"), ("source", "xgboost")]
+    assert [fit.method for fit in groups["linear"]] == ["oracle"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_every_fit_is_made_once_whatever_the_block_size(crossed, size):
+    whole = fits_of(parse(crossed))
+    assert len(set(whole)) == len(whole)
+    # 2 data sets × 3 regimes × (5 draws × 3 β + 4 × 2 of the closed form + 2 × 1 of XGBoost).
+    assert len(whole) == 2 * 3 * (5 * 3 + 4 * 2 + 2)
+    run = parse(crossed | {"block_size": {"linear": size, "xgboost": size}})
+    assert sorted(fits_of(run)) == sorted(whole)
+    assert all(len(block.cells) <= size for block in blocks(run))
+
+
+def test_blocks_have_paths_of_their_own(crossed):
+    paths = [block.path for block in blocks(parse(crossed | {"block_size": {"linear": 2}}))]
+    assert len(set(paths)) == len(paths)
+    assert "one/redundant-linear-0000" in paths
+
+
+def test_labels_are_those_that_any_fit_needs(small, study):
+    study |= {"labels": ["structural", "random_linear"], "models": {"linear": {"draws": 1, "betas": 2}}}
+    block = next(blocks(parse(small)))
+    assert block.labels == (Label("structural"), Label("random_linear", 0), Label("random_linear", 1))
+
+
+def test_outputs_gather_all_studies_that_ask_for_them(small, study):
+    study["outputs"] = ["table1", "error_against_epsilon"]
+    small["studies"]["two"] = study | {"datasets": ["digits", "diabetes"], "outputs": ["table1", "intervals"]}
+    made = outputs(parse(small))
+    assert made["table1"]["studies"] == ["one", "two"]
+    assert made["table1"]["dataset"] is None
+    assert made["error_against_epsilon"] == {
+        "name": "error_against_epsilon",
+        "kind": "figure",
+        "studies": ["one"],
+        "dataset": None,
+    }
+    assert {name: entry["dataset"] for name, entry in made.items() if entry["name"] == "intervals"} == {
+        "intervals_digits": "digits",
+        "intervals_diabetes": "diabetes",
+    }
+
+
+def test_the_paper_repeats_as_often_as_it_says():
+    """10 β × 50 draws of linear models on real data, 5 × 20 of the others; 20 draws over nineteen ε."""
+    studies = read(ROOT / "config" / "paper.yaml").studies
+    real = studies["semisynthetic"].models
+    assert (real["linear"].betas, real["linear"].draws) == (10, 50)
+    assert all((real[name].betas, real[name].draws) == (5, 20) for name in ("xgboost", "mlp"))
+    assert studies["figure2a"].models["linear"].draws == 20
+    assert studies["figure2a"].rows == studies["synthetic"].rows == 10_000

@@ -1,0 +1,106 @@
+"""Records keep every digit on their way through files, and nothing else passes for records."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dams.experiments.records import COLUMNS, KEYS, as_records, gather, read_records, write_csv
+
+ROW = {
+    "experiment": "one",
+    "dataset": "adult",
+    "regime": "free",
+    "epsilon": None,
+    "labels": "random_linear",
+    "variant": "corrected",
+    "model": "linear",
+    "method": "oracle",
+    "draw": 3,
+    "beta": 1,
+    "score": 0.1,
+    "mse": 0.2,
+    "var_y": 2.0,
+    "rate_distance": 1.5,
+    "dropped": None,
+    "failure": None,
+}
+finite = st.floats(allow_nan=False, allow_infinity=False)
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=30)
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(finite, finite, st.none() | words, st.none() | words), min_size=1, max_size=5))
+def test_records_are_read_back_exactly(tmp_path, values):
+    rows = [ROW | {"score": score, "mse": mse, "failure": f, "dropped": d} for score, mse, f, d in values]
+    records = as_records(rows)
+    write_csv(records, tmp_path / "r.csv")
+    pd.testing.assert_frame_equal(read_records(tmp_path / "r.csv"), records, check_exact=True)
+
+
+def test_writing_again_writes_the_same_bytes(tmp_path):
+    rng = np.random.default_rng(0)
+    write_csv(as_records([ROW | {"score": float(x), "epsilon": 0.05} for x in rng.random(200)]), tmp_path / "a.csv")
+    write_csv(read_records(tmp_path / "a.csv"), tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "b.csv"}
+
+
+@pytest.mark.parametrize("word", ["nan", "NA", "None", 'a "quoted", comma', "null"])
+def test_words_that_look_like_no_value_are_kept(tmp_path, word):
+    write_csv(as_records([ROW | {"failure": word, "regime": word}]), tmp_path / "r.csv")
+    read = read_records(tmp_path / "r.csv")
+    assert read["failure"].item() == word
+    assert read["regime"].item() == word
+
+
+def test_no_epsilon_and_no_failure_are_missing(tmp_path):
+    write_csv(as_records([ROW, ROW | {"epsilon": 0.1}]), tmp_path / "r.csv")
+    read = read_records(tmp_path / "r.csv")
+    assert read["epsilon"].isna().tolist() == [True, False]
+    assert read["failure"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b\n1,2\n", ",".join(COLUMNS[:-1]) + "\n", ",".join([*COLUMNS, "more"]) + "\n", ",".join(KEYS) + "\n"]
+)
+def test_other_tables_are_refused_by_name(tmp_path, text):
+    path = tmp_path / "other.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"other\.csv does not hold records: expected columns \['experiment'"):
+        read_records(path)
+
+
+def test_gathering_sorts_by_key_whatever_the_files(tmp_path):
+    rows = [ROW | {"draw": draw, "beta": beta, "model": model} for draw in (0, 1) for beta in (0, 1) for model in "ba"]
+    write_csv(as_records(rows), tmp_path / "all.csv")
+    for i, row in enumerate(rows):
+        write_csv(as_records([row]), tmp_path / f"{i}.csv")
+    one = gather([tmp_path / "all.csv"])
+    many = gather([tmp_path / f"{i}.csv" for i in reversed(range(len(rows)))])
+    pd.testing.assert_frame_equal(one, many)
+    keys = list(one[["model", "draw", "beta"]].itertuples(index=False, name=None))
+    assert keys == sorted(keys)
+
+
+def test_failures_survive_gathering_with_blocks_that_have_none(tmp_path):
+    write_csv(as_records([ROW]), tmp_path / "sound.csv")
+    write_csv(as_records([ROW | {"draw": 4, "failure": "no", "score": None}]), tmp_path / "failed.csv")
+    gathered = gather([tmp_path / "sound.csv", tmp_path / "failed.csv"])
+    assert gathered["failure"].isna().tolist() == [True, False]
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "r.csv"
+    write_csv(as_records([ROW]), path)
+    before = path.read_bytes()
+
+    def half(self, target, **options):
+        target.write_text("experiment,dat")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
+    with pytest.raises(OSError, match="disk full"):
+        write_csv(as_records([ROW] * 2), path)
+    assert path.read_bytes() == before

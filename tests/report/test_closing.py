@@ -1,0 +1,30 @@
+"""The last words of a run: where things are, and what failed."""
+
+from dams.report.closing import closing_words
+
+
+def write(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+
+
+def test_results_are_listed_by_name(tmp_path):
+    write(tmp_path, "tables/table1.csv", "tables/table1.md", "figures/b.svg", "figures/a.svg")
+    words = closing_words(tmp_path)
+    assert f"Results: {tmp_path}/" in words
+    assert "table1" in words
+    assert "a, b" in words
+    assert "failed" not in words
+
+
+def test_failures_are_counted_and_located(tmp_path):
+    (tmp_path / "failures.csv").write_text("experiment,failure\none,x\none,y\n")
+    words = closing_words(tmp_path)
+    assert "2 fits failed" in words
+    assert str(tmp_path / "failures.csv") in words
+
+
+def test_no_failures_no_note(tmp_path):
+    (tmp_path / "failures.csv").write_text("experiment,failure\n")
+    assert "failed" not in closing_words(tmp_path)

@@ -1,0 +1,118 @@
+"""Figures: three files, the same bytes every time, and lines that can be told apart."""
+
+import itertools
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from dams.experiments.methods import METHODS, Method
+from dams.experiments.outputs import OUTPUTS
+from dams.report.figures import LINES, line_of, save_figure
+from dams.report.summary import Bootstrap
+
+QUICK = Bootstrap(replicates=50)
+
+
+def draw(name, records):
+    return OUTPUTS[name].make(records, QUICK)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def records_of(crossed_records, epsilon_records):
+    return {"error_against_epsilon": epsilon_records, "error_against_distance": crossed_records}
+
+
+@pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
+def test_drawn_twice_a_figure_is_three_equal_files(records_of, name, tmp_path):
+    for time in ("first", "second"):
+        # What was drawn before must not show.
+        plt.subplots()
+        save_figure(draw(name, records_of[name]), tmp_path / time / name)
+    for suffix in ("svg", "pdf", "png"):
+        first, second = (tmp_path / time / f"{name}.{suffix}" for time in ("first", "second"))
+        assert first.stat().st_size > 1000
+        assert first.read_bytes() == second.read_bytes(), suffix
+
+
+@pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
+def test_axes_have_names_and_there_is_one_legend(records_of, name):
+    figure = draw(name, records_of[name])
+    assert any("MSE / Var(Y)" in axes.get_ylabel() for axes in figure.axes)
+    assert any(axes.get_xlabel() for axes in figure.axes)
+    assert all(axes.get_title() for axes in figure.axes)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Oracle", "Source", "Closed-form"]
+
+
+def test_a_panel_for_every_scenario_and_kind_of_label(epsilon_records):
+    figure = draw("error_against_epsilon", epsilon_records)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert len(set(titles)) == 4
+    assert all(axes.get_xlim() == (0, 1) for axes in figure.axes)
+
+
+def test_lines_show_the_means(epsilon_records):
+    figure = draw("error_against_epsilon", epsilon_records)
+    shown = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    title = figure.axes[0].get_title()
+    labels = "structural" if "stated" in title else "random_linear"
+    part = epsilon_records.query(f"dataset == 'redundant' and labels == '{labels}' and method == 'source'")
+    np.testing.assert_allclose(shown["Source"].get_xdata(), [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(shown["Source"].get_ydata(), part.groupby("epsilon")["score"].mean())
+
+
+def test_a_failed_fit_leaves_its_point_out(crossed_records):
+    records = crossed_records.copy()
+    records.loc[0, ["score", "failure"]] = [np.nan, "singular"]
+    draw("error_against_distance", records)
+
+
+def test_oracle_and_closed_form_are_both_seen_where_they_coincide():
+    oracle, closed_form = LINES["oracle"], LINES["closed_form"]
+    assert oracle.width > 2 * closed_form.width
+    assert oracle.dash != closed_form.dash
+    assert oracle.color != closed_form.color
+
+
+def test_no_two_methods_look_alike():
+    for first, second in itertools.combinations(METHODS, 2):
+        one, other = line_of(first), line_of(second)
+        assert one.color != other.color, (first, second)
+        assert (one.dash, one.marker) != (other.dash, other.marker), (first, second)
+
+
+def test_colours_differ_in_grey_or_lines_in_dash():
+    def grey(line):
+        return np.dot(to_rgb(line.color), [0.299, 0.587, 0.114])
+
+    for (first, one), (second, other) in itertools.combinations(LINES.items(), 2):
+        assert abs(grey(one) - grey(other)) > 0.05 or one.dash != other.dash, (first, second)
+
+
+def test_methods_added_later_have_lines(monkeypatch):
+    for name in ("new", "newer"):
+        monkeypatch.setitem(METHODS, name, Method(name.title(), "-"))
+    assert line_of("new") != line_of("newer")
+    assert all(line_of(name) not in LINES.values() for name in ("new", "newer"))
+
+
+def test_drawing_needs_no_display():
+    assert mpl.get_backend().lower() == "agg"
+
+
+@pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
+def test_a_method_that_always_fails_somewhere_does_not_stop_the_figure(records_of, name, tmp_path):
+    records = records_of[name].copy()
+    failed = (records["dataset"] == records["dataset"].iloc[-1]) & (records["method"] == "closed_form")
+    records.loc[failed, "score"] = np.nan
+    records.loc[failed, "failure"] = "singular"
+    save_figure(draw(name, records), tmp_path / name)

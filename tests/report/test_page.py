@@ -1,0 +1,228 @@
+"""The page: whole, self-contained, told in words where it is drawn, and honest about what is missing."""
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+from reports import make_folder, make_report
+
+from dams.cli import main
+from dams.experiments.records import write_csv
+from dams.report.evidence import Evidence
+from dams.report.markup import data_table, inline_svg, interval, mathematics, number
+from dams.report.page import write_page
+
+VOID = {"meta", "link", "br", "input", "img", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and the visible text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes what is not open"
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self.open):
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def test_every_element_is_closed(page):
+    assert page.open == []
+
+
+def test_ids_are_unique_and_links_within_the_page_lead_somewhere(page):
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    for _, attrs in page.elements:
+        for key in ("href", "xlink:href"):
+            target = attrs.get(key, "")
+            if target.startswith("#"):
+                assert target[1:] in ids, target
+
+
+def test_figures_inside_figures_keep_their_clips(page):
+    """A figure shown twice has other ids each time; what refers to them follows."""
+    ids = {attrs["id"] for _, attrs in page.elements if "id" in attrs}
+    used = {m for _, attrs in page.elements for m in re.findall(r"url\(#([^)]+)\)", " ".join(map(str, attrs.values())))}
+    assert used and used <= ids
+
+
+def test_what_is_drawn_is_told(page):
+    for attrs in page.all("svg"):
+        assert attrs.get("aria-hidden") == "true" or (attrs["role"] == "img" and len(attrs["aria-label"]) > 20)
+    assert all(attrs.get("alt") for attrs in page.all("img"))
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    for tag, attrs in page.elements:
+        for key in ("src", "srcset", "data", "action", "poster"):
+            assert key not in attrs, (tag, attrs)
+        if tag == "link":
+            assert attrs["href"] == "data:,"
+    text = " ".join(attrs.get("style", "") for _, attrs in page.elements)
+    assert "http" not in text
+    assert "@import" not in text
+
+
+def test_it_is_small(folder):
+    assert (folder / "report.html").stat().st_size < 1_000_000
+
+
+def test_it_links_files_that_exist(folder, page):
+    for attrs in page.all("a"):
+        if not attrs["href"].startswith("#"):
+            assert (folder / attrs["href"]).exists(), attrs
+
+
+def test_it_says_what_was_found_and_where_it_comes_from(page):
+    for words in (
+        "Redundant features are simulated by design",
+        "The eICU cohort is simulated",
+        "CC BY 4.0",
+        "ab" * 32,
+        "0123456789abcdef with uncommitted changes",
+        "LinAlgError: singular <matrix>",
+        "Table or figure paired_differences.",
+        "dams 0.1.0",
+    ):
+        assert words in page.text, words
+
+
+def test_a_whole_run_lacks_nothing_it_asked_for(folder, page):
+    assert "blocks of fits" not in page.text
+    assert "Theory: " not in page.text
+
+
+def test_an_interrupted_run_has_a_page_that_names_what_is_missing(tmp_path, capsys):
+    make_folder(tmp_path, whole=False)
+    # All that is left are two of the blocks.
+    records = (tmp_path / "records.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "records.csv").unlink()
+    (tmp_path / "blocks" / "two").mkdir(parents=True)
+    (tmp_path / "blocks" / "two" / "digits-linear-0000.csv").write_text("".join([records[0], *records[-96:]]))
+    (tmp_path / "blocks" / "two" / "digits-linear-0000.timings.csv").write_text("experiment\n")
+    assert main(["report", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    for words in (
+        "2 of 3 blocks of fits; what follows rests on the others.",
+        "Table or figure table1.",
+        "Provenance: the run has not come to its end.",
+    ):
+        assert words in page.text
+        assert words in told
+    assert str(tmp_path / "report.html") in told
+
+
+def test_two_way_results_are_set_against_source_and_filter(tmp_path):
+    make_folder(tmp_path, whole=False)
+    assert "Two-way adjustment: " in Page(write_page(tmp_path).read_text(encoding="utf-8")).text
+    records = Evidence(tmp_path).records
+    better = records[records["method"] == "nonparametric"].assign(method="two_way", score=lambda r: r["score"] - 0.1)
+    write_csv(pd.concat([records, better]), tmp_path / "records.csv")
+    text = Page(write_page(tmp_path).read_text(encoding="utf-8")).text
+    assert "Two-way adjustment: " not in text
+    assert "Digits, mˢ ? mᵗ, linear non-parametric −0.100 " in text
+
+
+def test_an_empty_folder_still_has_a_page(tmp_path):
+    assert main(["report", str(tmp_path)]) == 0
+    assert "The configuration of this run is not known" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_no_folder_no_page(tmp_path, capsys):
+    assert main(["report", str(tmp_path / "absent")]) == 1
+    assert "absent is not a folder; expected results/<name> of a run." in capsys.readouterr().err
+
+
+def test_same_folder_same_page(folder):
+    before = (folder / "report.html").read_bytes()
+    assert write_page(folder, raw=folder / "raw").read_bytes() == before
+
+
+def test_foreign_text_is_escaped(tmp_path):
+    make_folder(tmp_path, whole=False)
+    records = Evidence(tmp_path).records.assign(failure="<script>alert(1)</script>")
+    write_csv(records, tmp_path / "records.csv")
+    assert "<script>alert" not in write_page(tmp_path).read_text(encoding="utf-8")
+
+
+SVG = """<?xml version="1.0"?><!DOCTYPE svg><svg width="72pt" height="36pt" viewBox="0 0 72 36"><metadata>x</metadata>
+<defs><style>*{fill: red}</style><clipPath id="a"/></defs>
+<g id="b" clip-path="url(#a)" style="fill: #ffffff"><path d="M 1.23456 2 L 3.00001 4"/><use xlink:href="#b"/></g>
+</svg>"""
+
+
+def test_an_inlined_figure_keeps_to_itself():
+    svg = inline_svg(SVG, prefix="p", label='say "so"')
+    assert svg.startswith("<svg ")
+    for words in (
+        'id="p-a"',
+        "url(#p-a)",
+        'href="#p-b"',
+        "fill: var(--paper)",
+        'd="M 1.23 2 L 3 4"',
+        "say &#34;so&#34;",
+    ):
+        assert words in svg
+    for words in ("metadata", "<style", "DOCTYPE"):
+        assert words not in svg
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.25, "0.250"), (-1.5, "−1.500"), (48842, "48,842"), (3e-17, "3.0e−17"), (0.0, "0"), (123456.5, "1.2e+05")],
+)
+def test_numbers_read_well(value, text):
+    assert number(value) == text
+
+
+def test_intervals_read_well():
+    assert interval(0.00004, -0.001, 0.001) == "0.000 (−0.001 to 0.001)"
+    assert interval(3.0, 3.0, 3.0) == "3"
+    assert interval(0.5, float("nan"), float("nan")) == "0.500"
+
+
+def test_symbols_are_set():
+    assert mathematics("m^t < n_s & E[x]_ij") == "m<sup>t</sup> &lt; n<sub>s</sub> &amp; E[x]<sub>ij</sub>"
+    assert mathematics("file_name.csv") == "file_name.csv"
+    assert mathematics("mˢ ? mᵗ") == "mˢ\u00a0?\u00a0mᵗ"
+
+
+def test_empty_columns_are_left_out():
+    table = data_table(pd.DataFrame({"a_b": [1.0, None], "empty": [None, None]}))
+    assert table.heads == ["A b"]
+    assert [row[0].text for row in table.rows] == ["1", "—"]

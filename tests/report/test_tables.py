@@ -1,0 +1,211 @@
+"""Tables: what is bold and grey, what LaTeX and Markdown get, and the numbers beside them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dams.experiments.records import write_csv
+from dams.report.intervals import intervals
+from dams.report.make import make_output
+from dams.report.paired import paired
+from dams.report.summary import Bootstrap
+from dams.report.table1 import table1
+from dams.report.tables import Entry, Section, Table, latex_text
+
+QUICK = Bootstrap(replicates=100)
+
+
+def cells(table, section=0):
+    """Text, bold and grey of every entry by method."""
+    return dict(table.sections[section].rows)
+
+
+@pytest.fixture
+def scores(make_records):
+    """Two columns: in the first two methods tie as printed, in the second one fails altogether."""
+    means = {
+        "nested": {"oracle": 0.1, "source": 0.5004, "closed_form": 0.4996, "nonparametric": 0.5006},
+        "free": {"oracle": 0.9, "source": 0.4, "closed_form": 0.8, "nonparametric": None},
+    }
+    return make_records(
+        {"regime": regime, "method": method, "score": score, "failure": None if score else "singular", "draw": draw}
+        for regime, column in means.items()
+        for method, score in column.items()
+        for draw in range(2)
+    )
+
+
+def test_the_best_without_target_labels_is_bold_as_printed(scores):
+    rows = cells(table1(scores, QUICK))
+    assert [entry.text for entry in rows["Source"]] == ["0.500", "0.400"]
+    nested = {name: entries[0].bold for name, entries in rows.items()}
+    # 0.5004 and 0.4996 print alike, 0.5006 does not; the oracle competes with nobody.
+    assert nested == {"Oracle": False, "Source": True, "Closed-form": True, "Non-parametric": False}
+    free = {name: entries[1].bold for name, entries in rows.items()}
+    assert free == {"Oracle": False, "Source": True, "Closed-form": False, "Non-parametric": False}
+
+
+def test_the_oracle_is_grey_and_alone_so(scores):
+    rows = cells(table1(scores, QUICK))
+    assert all(entry.grey for entry in rows.pop("Oracle"))
+    assert not any(entry.grey for entries in rows.values() for entry in entries)
+
+
+def test_what_has_no_number_is_a_dash_and_its_failures_are_counted(scores):
+    table = table1(scores, QUICK)
+    assert cells(table)["Non-parametric"][1] == Entry("—")
+    assert "Fits that failed: 2." in table.notes
+    assert "Repeats per entry: Linear regression: 2 draws × 1 β." in table.notes
+
+
+def test_heads_tell_columns_apart(make_records):
+    rows = [
+        {"dataset": "redundant", "regime": "opposing", "epsilon": 0.1, "labels": "structural"},
+        {"dataset": "redundant", "regime": "opposing", "epsilon": 0.1, "labels": "random_linear"},
+        {"dataset": "adult", "regime": "nested"},
+        {"dataset": "own_data", "regime": "mild"},
+    ]
+    assert set(table1(make_records(rows), QUICK).heads) == {
+        ("Redundant features", "mˢ ? mᵗ, ε = 0.1", "structural"),
+        ("Redundant features", "mˢ ? mᵗ, ε = 0.1", "random linear"),
+        ("Adult", "mˢ ≤ mᵗ", "random linear"),
+        ("Own data", "mild", "random linear"),
+    }
+    assert table1(make_records(rows[2:3]), QUICK).heads == [("Adult", "mˢ ≤ mᵗ")]
+
+
+def test_a_section_for_every_model_in_order(make_records):
+    table = table1(make_records({"model": model} for model in ("mlp", "linear", "xgboost")), QUICK)
+    assert [section.title for section in table.sections] == [
+        "Linear regression models",
+        "XGBoost models",
+        "MLP models",
+    ]
+
+
+def test_intervals_are_crossed_and_beside_them_pooled(crossed_records):
+    part = crossed_records[crossed_records["dataset"] == "adult"]
+    table = intervals(part, QUICK)
+    assert [section.title for section in table.sections] == [
+        "Linear regression models",
+        "Linear regression models, pooled intervals (as published)",
+    ]
+    row = table.data.query("method == 'source' and regime == 'nested'").iloc[0]
+    crossed, pooled = (cells(table, section)["Source"][0].text for section in (0, 1))
+    assert crossed == f"{row['mean']:.3f} ({row['lower']:.3f} – {row['upper']:.3f})"
+    assert pooled == f"{row['mean']:.3f} ({row['pooled_lower']:.3f} – {row['pooled_upper']:.3f})"
+    assert "95%" in table.title
+
+
+def test_a_single_run_has_no_interval(make_records):
+    table = intervals(make_records([{"method": "source", "score": 0.25}]), QUICK)
+    assert cells(table)["Source"][0].text == "0.250"
+
+
+def test_paired_differences_are_bold_where_zero_is_excluded(crossed_records):
+    table = paired(crossed_records, QUICK)
+    assert [head[0] for head in table.heads] == ["Oracle", "Source", "Closed-form"]
+    titles = [section.title for section in table.sections]
+    assert titles == [
+        "Linear regression models, difference from source",
+        "Linear regression models, difference from oracle",
+    ]
+    label, entries = table.sections[0].rows[0]
+    assert label == "Adult, mˢ ≤ mᵗ"
+    assert entries[1] == Entry("—")
+    assert entries[2].bold
+    assert entries[2].text.startswith("−0.")
+
+
+@pytest.fixture
+def small():
+    return Table(
+        title="A title",
+        heads=[("One", "m_s"), ("Two",)],
+        sections=[Section("First & last", [("Row_1", [Entry("0.1", bold=True), Entry("0.2", grey=True)])])],
+        data=pd.DataFrame({"x": [1, 2]}),
+        notes=["A note, 5 %."],
+    )
+
+
+def test_markdown(small):
+    assert small.to_markdown() == (
+        "**A title**\n\n"
+        "| | One<br>m_s | Two |\n"
+        "| --- | ---: | ---: |\n"
+        "| **First & last** | | |\n"
+        "| Row_1 | **0.1** | *0.2* |\n\n"
+        "A note, 5 %.\n"
+    )
+
+
+def test_latex(small):
+    assert small.to_latex() == "\n".join(
+        [
+            "% A title",
+            r"% needs \usepackage{booktabs,xcolor}",
+            r"\begin{tabular}{lcc}",
+            r"\toprule",
+            r" & One & Two \\",
+            r" & m\_s &  \\",
+            r"\midrule",
+            r"\multicolumn{3}{c}{\textbf{First \& last}} \\",
+            r"\midrule",
+            r"Row\_1 & \textbf{0.1} & \textcolor{gray}{0.2} \\",
+            r"\bottomrule",
+            r"\end{tabular}",
+            "% A note, 5 %.",
+            "",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("50 % of a_b & {c} #1 $2", r"50 \% of a\_b \& \{c\} \#1 \$2"),
+        ("back\\slash", r"back\textbackslash{}slash"),
+        ("x^2 ~ y", r"x\textasciicircum{}2 \textasciitilde{} y"),
+        ("mˢ ≤ mᵗ, ε = 0.1", r"$m^s \preceq m^t$, $\epsilon$ = 0.1"),
+        ("−0.2 (10 × 5 β)", r"$-$0.2 (10 $\times$ 5 $\beta$)"),
+    ],
+)
+def test_latex_escapes_commands_and_sets_symbols(text, latex):
+    assert latex_text(text) == latex
+
+
+def test_three_files_with_the_same_content_every_time(small, tmp_path):
+    for name in ("first", "second"):
+        small.save(tmp_path / name / "table")
+    for suffix in ("csv", "md", "tex"):
+        first, second = (tmp_path / name / f"table.{suffix}" for name in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "first" / "table.csv"), small.data)
+
+
+def test_the_data_hold_every_digit(scores, tmp_path):
+    table = table1(scores, QUICK)
+    table.save(tmp_path / "table1")
+    read = pd.read_csv(tmp_path / "table1.csv")
+    np.testing.assert_array_equal(read["mean"], table.data["mean"])
+
+
+def test_nothing_to_pair_gives_an_empty_table(make_records):
+    table = paired(make_records([{"method": "oracle"}]), QUICK)
+    assert table.sections == []
+    assert "Paired differences" in table.to_markdown()
+    assert table.to_latex()
+
+
+def test_outputs_are_made_from_the_studies_and_the_data_set_that_ask(crossed_records, tmp_path):
+    second = crossed_records.assign(experiment="two", score=99.0)
+    path = tmp_path / "records.csv"
+    write_csv(pd.concat([crossed_records, second]), path)
+    bootstrap = {"replicates": 50, "confidence": 0.9}
+    made = {"name": "intervals", "studies": ["one"], "dataset": "bank"}
+    table = make_output(path, SimpleNamespace(made=made, bootstrap=bootstrap, seed=1))
+    assert set(table.data["experiment"]) == {"one"}
+    assert set(table.data["dataset"]) == {"bank"}
+    assert "90%" in table.title

@@ -1,0 +1,143 @@
+"""The tests of UCAR: right size, power against what breaks it, and blame where it belongs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dams import apply_missingness, check_ucar
+from dams.diagnostics import MIN_EXPECTED, _Blocks, _pairs, _PooledRanks, _values
+
+NAMES = ["flag", "rare", "count", "value", "tail"]
+
+
+def clean(n, rng):
+    z = rng.normal(size=n)
+    return pd.DataFrame(
+        {
+            "flag": (z + rng.normal(size=n) > 0).astype(float),
+            "rare": (rng.random(n) < 0.1).astype(float),
+            "count": rng.poisson(np.exp(z / 2)).astype(float),
+            "value": z + rng.normal(size=n),
+            "tail": np.exp(2 * rng.normal(size=n) + z),
+        }
+    )
+
+
+def shifted(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = clean(2 * n, rng)
+    source = apply_missingness(X[:n], rng.uniform(0, 0.6, 5), random_state=rng)
+    target = apply_missingness(X[n:], rng.uniform(0, 0.6, 5), random_state=rng)
+    return source, target, X[n:]
+
+
+def test_the_level_is_kept_under_ucar():
+    p = np.array([check_ucar(*shifted(1500, seed)[:2], n_bootstrap=200, random_state=0).p_value for seed in range(80)])
+    # 5 % ± 3 standard errors, and p-values that are neither bunched up nor far from uniform.
+    assert (p < 0.05).mean() < 0.125
+    assert 0.3 < (p < 0.5).mean() < 0.68
+
+
+def test_missingness_that_depends_on_another_feature_is_found_and_blamed():
+    source, target, X = shifted()
+    z = (X["value"] - X["value"].mean()) / X["value"].std()
+    lost = np.random.default_rng(9).random(len(X)) < 1 / (1 + np.exp(-z))
+    target["count"] = np.where(lost, 0, X["count"])
+    report = check_ucar(source, target, random_state=0)
+    assert report.rejected and report.p_pairs < 0.05
+    assert report.suspects == ["count"]
+    assert "UCAR is rejected" in str(report) and "Suspect: count" in str(report)
+
+
+def test_another_law_of_the_values_is_found():
+    source, target, _ = shifted()
+    target["tail"] *= 1.5
+    report = check_ucar(source, target, random_state=0)
+    assert report.rejected and report.p_values < 0.05
+    assert report.suspects[0] == "tail"
+
+
+def test_impossible_probabilities_are_found():
+    rng = np.random.default_rng(0)
+    always = (rng.random(4000) < 0.3).astype(float)
+    source = np.column_stack([always, always])
+    target = np.column_stack([np.ones(4000), (rng.random(4000) < 0.3).astype(float)])
+    report = check_ucar(source, target, random_state=0)
+    assert report.p_bounds < 0.05
+    assert (report.checks.query("kind == 'bounds'").statistic > 1).any()
+
+
+def test_nothing_to_report_reads_so():
+    source, target, _ = shifted(seed=3)
+    text = str(check_ucar(source, target, random_state=0))
+    assert text.startswith("Nothing speaks against UCAR (p = ") and "3,000 source" in text
+
+
+def test_too_little_to_check():
+    X = np.zeros((100, 2))
+    X[0] = 1
+    report = check_ucar(X, X)
+    assert report.p_value == 1 and not report.rejected and report.suspects == []
+    assert str(report).startswith("UCAR could not be checked")
+
+
+def test_variances_under_the_null_are_those_of_repeated_samples():
+    estimates, errors = [], []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X = clean(1200, rng).to_numpy()
+        source = apply_missingness(X[:600], [0.2, 0.0, 0.3, 0.4, 0.1], random_state=rng)
+        target = apply_missingness(X[600:], [0.4, 0.0, 0.1, 0.2, 0.3], random_state=rng)
+        ranks = _PooledRanks(source, target)
+        blocks = _Blocks.of(source, ranks), _Blocks.of(target, ranks)
+        for checks, pair in [(_pairs(*blocks, ranks, 5), (0, 2)), (_values(*blocks, ranks, 5), (4, -1))]:
+            first = np.flatnonzero((checks.first == pair[0]) & (checks.second == pair[1]))[0]
+            estimates.append(checks.estimate[first])
+            errors.append(checks.error[first])
+    spread = np.std(np.reshape(estimates, (-1, 2)), axis=0)
+    np.testing.assert_allclose(spread, np.mean(np.reshape(errors, (-1, 2)), axis=0), rtol=0.2)
+
+
+def test_pooled_ranks_are_midranks():
+    source, target = np.array([[1.0], [0.0], [5.0]]), np.array([[1.0], [9.0], [0.0]])
+    ranks = _PooledRanks(source, target)
+    np.testing.assert_allclose(ranks.of(source)[:, 0], [2 * (1.5 - 0.5) / 4 - 1, 0, 2 * (3 - 0.5) / 4 - 1])
+
+
+def test_arrays_sparse_and_frames_agree():
+    source, target, _ = shifted(500)
+    frame = check_ucar(source, target[["tail", "value", "count", "rare", "flag"]], random_state=0)
+    array = check_ucar(source.to_numpy(), target.to_numpy(), random_state=0)
+    matrix = check_ucar(sparse.csr_array(source.to_numpy()), sparse.csr_array(target.to_numpy()), random_state=0)
+    assert frame.p_value == array.p_value == matrix.p_value
+    assert set(frame.checks["feature"]) <= set(NAMES)
+    assert set(array.checks["feature"]) <= {f"column {j}" for j in range(5)}
+
+
+def test_same_seed_same_report():
+    source, target, _ = shifted(500)
+    first, second = (check_ucar(source, target, random_state=4) for _ in range(2))
+    pd.testing.assert_frame_equal(first.checks, second.checks)
+
+
+def test_checks_come_most_significant_first():
+    source, target, _ = shifted(500)
+    assert check_ucar(source, target, random_state=0).checks["p_value"].is_monotonic_increasing
+
+
+def test_a_feature_never_seen_in_the_target_is_left_out():
+    source, target, _ = shifted(500)
+    target["value"] = 0.0
+    checks = check_ucar(source, target, random_state=0).checks
+    assert "value" not in set(checks["feature"]) | set(checks["other"])
+
+
+def test_messages():
+    source, target, _ = shifted(100)
+    with pytest.raises(ValueError, match="alpha must lie between 0 and 1, got 2"):
+        check_ucar(source, target, alpha=2)
+    with pytest.raises(ValueError, match=f"X_target needs at least {2 * MIN_EXPECTED} rows for a test, got 10"):
+        check_ucar(source, target[:10])
+    with pytest.raises(ValueError, match="same columns as the source"):
+        check_ucar(source, target.drop(columns="flag"))

@@ -1,0 +1,44 @@
+"""Imports go downwards: the contracts in pyproject.toml hold, and the library is light to import."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_import_contracts_hold():
+    command = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or "lint-imports"
+    answer = subprocess.run([command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "0 broken" in answer.stdout
+
+
+def loaded_by(code):
+    """Names of the modules that a fresh Python has after running `code`."""
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(answer.stdout.split())
+
+
+def test_reading_a_configuration_loads_no_machine_learning():
+    """Snakemake starts often, and reads the configuration each time."""
+    modules = loaded_by("from dams.experiments import config, design")
+    assert "pydantic" in modules
+    assert not modules & {"sklearn", "xgboost", "matplotlib"}
+
+
+def test_the_library_loads_neither_configuration_nor_figures():
+    modules = loaded_by("import dams\nfor name in dams.__all__: getattr(dams, name)")
+    assert "sklearn" in modules
+    assert not modules & {"pydantic", "yaml", "matplotlib", "snakemake", "xgboost"}
+
+
+def test_every_public_name_is_there_and_typed():
+    import dams
+
+    assert set(dams.__all__) == set(dams._EXPORTS)
+    assert set(dams.__all__) <= set(dir(dams))
+    assert all(getattr(dams, name).__doc__ for name in dams.__all__)
+    assert (ROOT / "dams" / "py.typed").exists()

@@ -1,0 +1,122 @@
+"""Crossed bootstrap: it covers where pooling does not, and pairing cancels what two methods share."""
+
+import numpy as np
+import pytest
+
+from dams.stats import crossed_bootstrap, paired_difference, pooled_interval
+
+DRAWS, BETAS = 50, 10
+
+
+def table(rng, rows=DRAWS, columns=BETAS, row_effect=1.0, column_effect=1.0, noise=0.5):
+    """A two-way random-effects table of mean 0."""
+    return (
+        row_effect * rng.normal(size=(rows, 1))
+        + column_effect * rng.normal(size=(1, columns))
+        + noise * rng.normal(size=(rows, columns))
+    )
+
+
+def covers(interval):
+    return interval.lower <= 0 <= interval.upper
+
+
+@pytest.mark.parametrize("effects", [(1.0, 1.0), (1.0, 0.2)], ids=["both effects", "mostly rows"])
+def test_the_crossed_interval_covers_where_the_pooled_one_does_not(effects):
+    rng = np.random.default_rng(0)
+    tables = [table(rng, 50, 20, *effects) for _ in range(400)]
+    crossed = np.mean([covers(crossed_bootstrap(t, replicates=400, random_state=i)) for i, t in enumerate(tables)])
+    pooled = np.mean([covers(pooled_interval(t)) for t in tables])
+    # Percentile intervals over twenty columns are a little short; pooling a thousand entries is far too short.
+    assert 0.88 <= crossed <= 0.99
+    assert pooled < 0.6
+
+
+def test_a_single_column_is_a_bootstrap_over_draws():
+    """The width is that of the textbook interval for a mean of independent draws."""
+    values = np.random.default_rng(1).normal(3, 2, (200, 1))
+    interval = crossed_bootstrap(values, replicates=5000, random_state=0)
+    half = 1.96 * values.std(ddof=0) / np.sqrt(len(values))
+    assert interval.mean == pytest.approx(values.mean())
+    assert interval.lower == pytest.approx(values.mean() - half, abs=0.05 * half)
+    assert interval.upper == pytest.approx(values.mean() + half, abs=0.05 * half)
+
+
+def test_a_single_row_resamples_columns():
+    values = np.random.default_rng(1).normal(size=(1, 50))
+    wide = crossed_bootstrap(values, random_state=0)
+    np.testing.assert_allclose(
+        [wide.lower, wide.upper], values.mean() + np.array([-1, 1]) * 1.96 * values.std() / np.sqrt(50), atol=0.05
+    )
+
+
+def test_means_match_a_bootstrap_written_out():
+    """Resample rows and columns by index, as the definition says."""
+    rng = np.random.default_rng(2)
+    values = table(rng, 12, 7)
+    means = [values[np.ix_(rng.integers(0, 12, 12), rng.integers(0, 7, 7))].mean() for _ in range(20_000)]
+    interval = crossed_bootstrap(values, replicates=20_000, random_state=0)
+    np.testing.assert_allclose([interval.lower, interval.upper], np.quantile(means, [0.025, 0.975]), atol=0.03)
+
+
+def test_the_level_is_followed():
+    values = table(np.random.default_rng(3))
+    narrow, wide = (crossed_bootstrap(values, confidence=c, random_state=0) for c in (0.5, 0.99))
+    assert wide.lower < narrow.lower < narrow.mean < narrow.upper < wide.upper
+
+
+def test_missing_entries_are_left_out():
+    rng = np.random.default_rng(4)
+    values = table(rng)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    interval = crossed_bootstrap(values, random_state=0)
+    assert interval.mean == pytest.approx(np.nanmean(values))
+    assert interval.lower < interval.mean < interval.upper
+
+
+def test_a_missing_row_and_column_change_nothing_but_the_resampling():
+    values = np.full((4, 3), np.nan)
+    values[:3, :2] = 5.0
+    interval = crossed_bootstrap(values, random_state=0)
+    assert (interval.mean, interval.lower, interval.upper) == (5.0, 5.0, 5.0)
+
+
+def test_nothing_known_gives_nothing():
+    for interval in (crossed_bootstrap(np.full((3, 2), np.nan)), pooled_interval(np.full((3, 2), np.nan))):
+        assert np.isnan([interval.mean, interval.lower, interval.upper]).all()
+
+
+def test_one_value_has_a_mean_but_no_interval():
+    for interval in (crossed_bootstrap(np.array([[2.0]])), pooled_interval(np.array([[2.0]]))):
+        assert interval.mean == 2
+        assert np.isnan([interval.lower, interval.upper]).all()
+
+
+def test_a_list_of_values_is_refused():
+    with pytest.raises(ValueError, match=r"draws × betas, got an array of shape \(5,\)"):
+        crossed_bootstrap(np.zeros(5))
+
+
+def test_same_seed_same_interval():
+    values = table(np.random.default_rng(5))
+    first, same, other = (crossed_bootstrap(values, random_state=seed) for seed in (1, 1, 2))
+    assert first == same
+    assert first != other
+
+
+def test_the_pooled_interval_is_the_textbook_one():
+    values = np.random.default_rng(6).normal(size=(20, 5))
+    interval = pooled_interval(values, confidence=0.95)
+    half = 1.959964 * values.std(ddof=1) / 10
+    np.testing.assert_allclose([interval.lower, interval.upper], values.mean() + np.array([-half, half]), rtol=1e-6)
+
+
+def test_paired_differences_cancel_what_is_shared():
+    rng = np.random.default_rng(7)
+    shared = table(rng, row_effect=5, column_effect=5)
+    first, second = (shared + gap + 0.1 * rng.normal(size=shared.shape) for gap in (0.0, 0.2))
+    interval = paired_difference(first, second, random_state=0)
+    assert interval.lower < -0.2 < interval.upper
+    assert interval.upper < 0
+    alone = crossed_bootstrap(first, random_state=0)
+    assert interval.upper - interval.lower < 0.05 * (alone.upper - alone.lower)

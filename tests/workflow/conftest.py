@@ -1,0 +1,82 @@
+"""A copy of the project to run Snakemake in: edits there take effect there alone."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PARTS = ["Snakefile", "workflow", "config", "profiles", "environment.yml", "pyproject.toml", "dams", "resources"]
+
+
+class Project:
+    """The files that a run needs, in a folder of their own."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for part in PARTS:
+            source, target = ROOT / part, folder / part
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(source, target)
+
+    def configure(self, raw: dict) -> None:
+        """Write the configuration that is used from now on."""
+        (self.folder / "run.yaml").write_text(yaml.safe_dump(raw, allow_unicode=True))
+
+    def command(self, *arguments: str, cores: int = 1, config: str = "run.yaml") -> dict:
+        """Arguments of `subprocess`."""
+        environment = os.environ | {"PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
+        call = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", config, *arguments]
+        return {"args": call, "cwd": self.folder, "env": environment}
+
+    def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
+        """Run Snakemake to its end; stdout holds stderr too."""
+        return subprocess.run(
+            **self.command(*arguments, **options),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=600,
+        )
+
+    def kill_after_first(self, pattern: str, **options) -> None:
+        """Start Snakemake and kill it with all its jobs as soon as a file matches `pattern`."""
+        with open(self.folder / "killed.log", "w", encoding="utf-8") as log:
+            process = subprocess.Popen(
+                **self.command(**options), stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            try:
+                deadline = time.monotonic() + 300
+                while not list(self.folder.glob(pattern)):
+                    assert process.poll() is None, (self.folder / "killed.log").read_text(encoding="utf-8")
+                    assert time.monotonic() < deadline, f"no {pattern} after five minutes"
+                    time.sleep(0.02)
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def results(self, name: str) -> dict[str, bytes]:
+        """What a run promises to repeat to the byte: records, failures, tables and figures."""
+        folder = self.folder / "results" / name
+        paths = [
+            folder / "records.csv",
+            folder / "failures.csv",
+            *folder.glob("tables/*"),
+            *folder.glob("figures/*.svg"),
+        ]
+        return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)

@@ -1,0 +1,171 @@
+"""The pipeline as users run it: Snakemake in a process of its own, on a copy of the project."""
+
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+
+def configuration(name="tiny", **changes):
+    """Four linear and two XGBoost cells of a scenario: seconds of work."""
+    study = {
+        "datasets": ["redundant"],
+        "rows": 60,
+        "regimes": [{"kind": "opposing", "epsilon": [0.1, 0.5]}],
+        "models": {"linear": {"draws": 2}, "xgboost": {"draws": 1}},
+        "methods": ["oracle", "source", "closed_form", "nonparametric"],
+        "outputs": ["table1", "error_against_epsilon"],
+    }
+    return {
+        "name": name,
+        "studies": {"curve": study | changes},
+        "bootstrap": {"replicates": 50},
+    }
+
+
+def blocks_of(size):
+    return {"block_size": {"linear": size, "xgboost": size}}
+
+
+def test_cores_blocks_and_interruption_leave_no_trace(project):
+    """One core and whole blocks, against two cores, a job a cell, killed half-way and started again."""
+    project.configure(configuration("whole") | blocks_of(7))
+    answer = project.run(cores=1)
+    assert answer.returncode == 0, answer.stdout
+    assert "Results: results/whole/" in answer.stdout
+
+    project.configure(configuration("killed") | blocks_of(1))
+    project.kill_after_first("results/killed/blocks/curve/*.csv", cores=2)
+    assert not (project.folder / "results/killed/records.csv").exists()
+    # A killed run can't take its lock away.
+    assert project.run("--unlock").returncode == 0
+    answer = project.run(cores=2)
+    assert answer.returncode == 0, answer.stdout
+
+    whole, killed = project.results("whole"), project.results("killed")
+    assert {"records.csv", "tables/table1.tex", "figures/error_against_epsilon.svg"} <= set(whole)
+    assert whole.keys() == killed.keys()
+    for name, content in whole.items():
+        assert killed[name] == content, f"{name} differs"
+
+    # What is done stays done until its code changes.
+    assert "Nothing to be done" in project.run("--dry-run").stdout
+    with open(project.folder / "dams" / "moments.py", "a", encoding="utf-8") as module:
+        module.write("\n# edited\n")
+    assert "run_block" in project.run("--dry-run").stdout
+
+
+def test_a_misspelt_key_stops_before_any_job(project):
+    raw = configuration()
+    raw["studies"]["curve"]["regims"] = raw["studies"]["curve"].pop("regimes")
+    project.configure(raw)
+    answer = project.run()
+    assert answer.returncode != 0
+    assert "studies.curve.regims: unknown key; did you mean 'regimes'?" in answer.stdout
+    assert "Traceback" not in answer.stdout
+    assert not (project.folder / "results").exists()
+
+
+@pytest.mark.parametrize("config", ["config/paper.yaml", "config/quickstart.yaml"])
+def test_shipped_configurations_give_a_plan(project, config):
+    answer = project.run("--dry-run", config=config)
+    assert answer.returncode == 0, answer.stdout
+    assert "run_block" in answer.stdout
+
+
+METHOD = '''"""Guess: labels predicted by the label mean."""
+
+import numpy as np
+
+from dams.experiments.cells import Cell
+from dams.models import Sample
+
+
+def guess(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:
+    """Train on covariates that say nothing; refuses the second draw, to show what a failure looks like."""
+    if cell.key.draw == 1:
+        raise ArithmeticError("this draw\\nis refused")
+    return Sample(np.zeros_like(cell.source_train.X), cell.source_train.Y), cell.target_test
+'''
+METHOD_LINE = '    "guess": Method("Guess", "dams.experiments.methods.guess:guess"),\n'
+
+DATASET = '''"""A table of three columns."""
+
+import numpy as np
+import pandas as pd
+
+
+def load_toy() -> pd.DataFrame:
+    """Return 120 rows of counts."""
+    values = np.random.default_rng(0).integers(0, 4, (120, 3)).astype(float)
+    return pd.DataFrame(values, columns=["a", "b", "c"])
+'''
+DATASET_LINE = '    "toy": Dataset("Toy", "table", "dams.datasets.toy:load_toy"),\n'
+
+FIGURE = '''"""Scores of all methods side by side."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dams.report.figures import new_figure
+from dams.report.summary import Bootstrap, summarise
+
+
+def bars(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
+    """One bar a method."""
+    figure, axes = new_figure(1, 1, width=4, height=3)
+    means = summarise(records, bootstrap).groupby("method")["mean"].mean()
+    axes[0, 0].bar(means.index, means)
+    axes[0, 0].set_ylabel("target MSE / Var(Y)")
+    return figure
+'''
+FIGURE_LINE = '    "bars": Output("figure", "dams.report.bars:bars", "Scores side by side."),\n'
+
+
+def register(path, head, line):
+    """Put one line right below the head of a registry."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(head) == 1
+    path.write_text(text.replace(head, head + line), encoding="utf-8")
+
+
+def test_a_method_a_data_set_and_a_figure_are_a_file_and_a_line_each(project):
+    """The three recipes of CONTRIBUTING.md; the new method fails now and then, and the run says so and ends well."""
+    dams = project.folder / "dams"
+    (dams / "experiments/methods/guess.py").write_text(METHOD)
+    register(dams / "experiments/methods/__init__.py", "METHODS: dict[str, Method] = {\n", METHOD_LINE)
+    (dams / "datasets/toy.py").write_text(DATASET)
+    register(dams / "datasets/registry.py", "DATASETS: dict[str, Dataset] = {\n", DATASET_LINE)
+    (dams / "report/bars.py").write_text(FIGURE)
+    register(dams / "experiments/outputs.py", "OUTPUTS: dict[str, Output] = {\n", FIGURE_LINE)
+
+    project.configure(
+        configuration(
+            "recipes",
+            datasets=["toy"],
+            regimes=[{"kind": "nested"}],
+            models={"linear": {"draws": 3, "betas": 2}},
+            methods=["guess", "oracle", "source"],
+            outputs=["table1", "bars"],
+        )
+    )
+    answer = project.run()
+    assert answer.returncode == 0, answer.stdout
+
+    results = project.folder / "results/recipes"
+    records = pd.read_csv(results / "records.csv")
+    guess = records[records["method"] == "guess"]
+    assert set(guess["dataset"]) == {"toy"}
+    assert len(guess) == 3 * 2
+    # The label mean of the source scores about one.
+    assert guess["score"].dropna().between(0.7, 1.6).all()
+    assert (results / "figures/bars.svg").stat().st_size > 1000
+    assert "Guess" in (results / "tables/table1.md").read_text(encoding="utf-8")
+
+    failures = pd.read_csv(results / "failures.csv")
+    assert list(failures["draw"]) == [1, 1]
+    assert set(failures["failure"]) == {"ArithmeticError: this draw is refused"}
+    assert guess[guess["draw"] != 1]["score"].notna().all()
+    assert "NOTE: 2 fits failed" in answer.stdout
+    assert "results/recipes/failures.csv" in answer.stdout
+    assert "Fits that failed: 2." in (results / "tables/table1.md").read_text(encoding="utf-8")

@@ -1,0 +1,108 @@
+# Configuration and the functions that all rules share.
+from pathlib import Path
+
+from dams.datasets.registry import DATASETS, is_scenario
+from dams.experiments import config as dams_config
+from dams.experiments import design
+from dams.experiments.data import write_json
+from dams.experiments.outputs import THEORY_FIGURES
+
+# Snakemake merges every file it is given, so the default is read only where none was named.
+if "studies" not in config:
+
+    configfile: "config/paper.yaml"
+
+
+try:
+    RUN = dams_config.parse(config)
+except dams_config.ConfigError as error:
+    raise WorkflowError(str(error))
+
+RESULTS = f"results/{RUN.name}"
+# Raw files serve every run.
+RAW = "data/raw"
+EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
+BLOCKS = {block.path: block for block in design.blocks(RUN)}
+OUTPUTS = design.outputs(RUN)
+FIGURE_FORMATS = ["svg", "pdf", "png"]
+TABLE_FORMATS = ["csv", "tex", "md", "html"]
+UCI_USED = sorted(
+    {
+        name
+        for study in RUN.studies.values()
+        for name in study.datasets
+        if name in DATASETS and DATASETS[name].kind == "uci"
+    }
+)
+
+
+wildcard_constraints:
+    study="[a-z][a-z0-9_]*",
+    dataset="[a-z][a-z0-9_]*",
+    group="[a-z_]+",
+    number="[0-9]+",
+    output="[a-z][a-z0-9_]*",
+
+
+def code(*folders):
+    """Modules behind a job. Snakemake does not see that a package was edited, so they count as input."""
+    return sorted(
+        str(path) for folder in folders for path in Path(folder).rglob("*.py")
+    )
+
+
+LIBRARY = code(
+    "dams/datasets",
+    "dams/estimators",
+    "dams/experiments",
+    "dams/imputation",
+    "dams/models",
+) + [
+    f"dams/{name}.py"
+    for name in ("missingness", "moments", "registry", "relative", "validation")
+]
+
+
+def block_of(wildcards):
+    """What run_block is to do."""
+    return BLOCKS[
+        f"{wildcards.study}/{wildcards.dataset}-{wildcards.group}-{wildcards.number}"
+    ]
+
+
+def data_of(wildcards):
+    """Prepared covariates; a scenario is sampled inside the job."""
+    return (
+        []
+        if is_scenario(wildcards.dataset)
+        else [f"{RESULTS}/data/{wildcards.dataset}.npz"]
+    )
+
+
+def raw_of(wildcards):
+    """Raw files of a data set: fetched, the user's own, or none."""
+    if wildcards.dataset in RUN.datasets:
+        return [RUN.datasets[wildcards.dataset].path]
+    return [f"{RAW}/{wildcards.dataset}.json"] if wildcards.dataset in UCI_USED else []
+
+
+def table_of(wildcards):
+    """How a user's own table is to be read."""
+    own = RUN.datasets.get(wildcards.dataset)
+    return own.model_dump() if own else None
+
+
+def eicu_files(wildcards):
+    """What run_eicu waits for: the simulated cohort, the download, or a folder of the user's."""
+    return {
+        "simulated": f"{RESULTS}/eicu/simulated",
+        "physionet": f"{EICU_FOLDER}/downloaded.json",
+        "folder": EICU_FOLDER,
+    }[RUN.eicu.source]
+
+
+def eicu_folder(wildcards):
+    """Where the FIDDLE files are."""
+    return (
+        f"{RESULTS}/eicu/simulated" if RUN.eicu.source == "simulated" else EICU_FOLDER
+    )

@@ -1,0 +1,53 @@
+# Real data: raw files, then the covariates that experiments draw from.
+
+
+rule download:
+    input:
+        [f"{RAW}/{name}.json" for name in UCI_USED],
+
+
+rule download_data:
+    output:
+        f"{RAW}/{{dataset}}.json",
+    log:
+        f"{RAW}/logs/{{dataset}}.log",
+    benchmark:
+        f"{RAW}/benchmarks/{{dataset}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+    params:
+        folder=f"{RAW}/{{dataset}}",
+        data_dir=RUN.data_dir,
+    message:
+        "Fetching the raw files of {wildcards.dataset}"
+    script:
+        "../scripts/download_data.py"
+
+
+rule prepare_data:
+    input:
+        raw=raw_of,
+        code=code("dams/datasets"),
+    output:
+        f"{RESULTS}/data/{{dataset}}.npz",
+    log:
+        f"{RESULTS}/logs/prepare_data/{{dataset}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/prepare_data/{{dataset}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+    params:
+        folder=f"{RAW}/{{dataset}}",
+        data_dir=RUN.data_dir,
+        recipe=RUN.recipe,
+        table=table_of,
+    message:
+        "Preparing data set {wildcards.dataset}"
+    script:
+        "../scripts/prepare_data.py"

@@ -1,0 +1,112 @@
+# eICU through FIDDLE: the user's own credentialed files, or a simulated cohort in the same format.
+EICU_TABLES = ["performance", "features"]
+
+
+rule simulate_eicu:
+    output:
+        directory(f"{RESULTS}/eicu/simulated"),
+    log:
+        f"{RESULTS}/logs/simulate_eicu.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/simulate_eicu.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+    params:
+        size=RUN.eicu and RUN.eicu.size,
+        scenario=RUN.eicu and RUN.eicu.scenario,
+        strength=RUN.eicu and RUN.eicu.strength,
+        seed=RUN.seed,
+    message:
+        "Simulating an eICU cohort as FIDDLE would write it"
+    script:
+        "../scripts/simulate_eicu.py"
+
+
+# The account comes from PHYSIONET_USERNAME and PHYSIONET_PASSWORD or a prompt, never from a configuration.
+rule download_eicu:
+    output:
+        f"{EICU_FOLDER}/downloaded.json",
+    log:
+        f"{EICU_FOLDER}/logs/download_eicu.log",
+    benchmark:
+        f"{EICU_FOLDER}/logs/download_eicu.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=500,
+    message:
+        "Downloading eICU with your PhysioNet account"
+    script:
+        "../scripts/download_eicu.py"
+
+
+rule run_eicu:
+    input:
+        files=eicu_files,
+        code=code("dams/datasets", "dams/estimators")
+        + [
+            "dams/experiments/eicu.py",
+            "dams/experiments/eicu_as_published.py",
+            "dams/experiments/eicu_scores.py",
+        ],
+    output:
+        scores=f"{RESULTS}/eicu/scores.csv",
+        coefficients=f"{RESULTS}/eicu/coefficients.csv",
+        relative=f"{RESULTS}/eicu/relative_missingness.csv",
+        summary=f"{RESULTS}/eicu/relative_missingness_summary.csv",
+    log:
+        f"{RESULTS}/logs/run_eicu.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/run_eicu.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2500,
+    params:
+        folder=eicu_folder,
+        hospitals=RUN.eicu and RUN.eicu.hospitals,
+        bootstrap=RUN.bootstrap.model_dump(),
+        seed=RUN.seed,
+    message:
+        "Predicting mortality in one hospital from the other"
+    script:
+        "../scripts/run_eicu.py"
+
+
+rule report_eicu:
+    input:
+        **rules.run_eicu.output,
+        published="resources/paper/eicu.csv",
+        code=["dams/report/eicu.py", "dams/report/tables.py", "dams/report/figures.py"],
+    output:
+        tables=expand(
+            f"{RESULTS}/eicu/{{table}}.{{suffix}}",
+            table=EICU_TABLES,
+            suffix=TABLE_FORMATS,
+        ),
+        figure=expand(f"{RESULTS}/eicu/prevalence.{{suffix}}", suffix=FIGURE_FORMATS),
+    log:
+        f"{RESULTS}/logs/report_eicu.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/report_eicu.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        simulated=bool(RUN.eicu) and RUN.eicu.source == "simulated",
+    message:
+        "Writing the eICU tables and figure"
+    script:
+        "../scripts/report_eicu.py"
+
+
+rule eicu:
+    input:
+        rules.report_eicu.output,

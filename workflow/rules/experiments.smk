@@ -1,0 +1,48 @@
+# Cells × models × methods: one job a block, then all records in one file.
+
+
+rule run_block:
+    input:
+        data=data_of,
+        code=LIBRARY,
+    output:
+        records=f"{RESULTS}/blocks/{{study}}/{{dataset}}-{{group}}-{{number}}.csv",
+        timings=f"{RESULTS}/blocks/{{study}}/{{dataset}}-{{group}}-{{number}}.timings.csv",
+    log:
+        f"{RESULTS}/logs/run_block/{{study}}/{{dataset}}-{{group}}-{{number}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/run_block/{{study}}/{{dataset}}-{{group}}-{{number}}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+    params:
+        block=block_of,
+    message:
+        "Running {wildcards.study}: {wildcards.group} on {wildcards.dataset}, block {wildcards.number}"
+    script:
+        "../scripts/run_block.py"
+
+
+rule gather_records:
+    input:
+        blocks=[f"{RESULTS}/blocks/{path}.csv" for path in BLOCKS],
+        timings=[f"{RESULTS}/blocks/{path}.timings.csv" for path in BLOCKS],
+    output:
+        records=f"{RESULTS}/records.csv",
+        failures=f"{RESULTS}/failures.csv",
+        timings=f"{RESULTS}/timings.csv",
+    log:
+        f"{RESULTS}/logs/gather_records.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/gather_records.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+    message:
+        f"Gathering the records of {len(BLOCKS)} blocks"
+    script:
+        "../scripts/gather_records.py"

@@ -1,0 +1,9 @@
+"""Put every printed number beside ours."""
+
+from pathlib import Path
+
+from dams.experiments.progress import job_log
+from dams.report.comparison import write_comparison
+
+with job_log(snakemake.log[0]):
+    write_comparison(Path(snakemake.output[0]).parent)

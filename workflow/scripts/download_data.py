@@ -1,0 +1,8 @@
+"""Fetch the raw files of one data set and note what served them."""
+
+from dams.experiments.data import download, write_json
+from dams.experiments.progress import job_log
+
+with job_log(snakemake.log[0]):
+    served = download(snakemake.wildcards.dataset, snakemake.params.folder, data_dir=snakemake.params.data_dir)
+    write_json(served, snakemake.output[0])

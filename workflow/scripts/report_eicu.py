@@ -1,0 +1,20 @@
+"""Write the two eICU tables and the figure."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from dams.experiments.eicu import top_features
+from dams.experiments.progress import job_log
+from dams.report.eicu import feature_table, performance_table, prevalence_figure
+from dams.report.figures import save_figure
+
+with job_log(snakemake.log[0]):
+    folder, simulated = Path(snakemake.output.figure[0]).parent, snakemake.params.simulated
+    paper = pd.read_csv(snakemake.input.published).assign(variant="published", failure="")
+    scores = pd.concat([pd.read_csv(snakemake.input.scores), paper])
+    coefficients = pd.read_csv(snakemake.input.coefficients, index_col="feature")
+    performance_table(scores, simulated=simulated).save(folder / "performance")
+    feature_table(top_features(coefficients), simulated=simulated).save(folder / "features")
+    relative = pd.read_csv(snakemake.input.relative)
+    save_figure(prevalence_figure(relative, simulated=simulated), folder / "prevalence")

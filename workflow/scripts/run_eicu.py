@@ -1,0 +1,22 @@
+"""Score every eICU predictor, corrected and as published."""
+
+import pandas as pd
+
+from dams.datasets.fiddle import load_fiddle
+from dams.datasets.fiddle_as_published import load_fiddle_as_published
+from dams.experiments import eicu
+from dams.experiments.eicu_as_published import run_eicu_as_published
+from dams.experiments.progress import job_log
+from dams.experiments.records import write_csv
+
+with job_log(snakemake.log[0]):
+    params, output = snakemake.params, snakemake.output
+    table = load_fiddle(params.folder, hospitals=params.hospitals)
+    corrected = eicu.run_eicu(table, **params.bootstrap, random_state=params.seed)
+    as_published = load_fiddle_as_published(params.folder, hospitals=params.hospitals)
+    published = run_eicu_as_published(as_published, random_state=params.seed)
+    relative = eicu.relative_missingness(table, confidence=params.bootstrap["confidence"])
+    write_csv(pd.concat([corrected, published]), output.scores)
+    write_csv(eicu.oracle_coefficients(table).reset_index(), output.coefficients)
+    write_csv(relative, output.relative)
+    write_csv(eicu.summarise_relative_missingness(relative), output.summary)

@@ -1,0 +1,14 @@
+"""Simulate an eICU cohort."""
+
+from dams.datasets.eicu_simulator import simulate_eicu
+from dams.experiments.progress import job_log
+
+with job_log(snakemake.log[0]):
+    params = snakemake.params
+    simulate_eicu(
+        snakemake.output[0],
+        size=params.size,
+        scenario=params.scenario,
+        strength=params.strength,
+        random_state=params.seed,
+    )
