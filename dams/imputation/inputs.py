@@ -17,7 +17,7 @@ def refuse_nan(X: Any, marker: float) -> None:
     columns = np.flatnonzero(np.isnan(values).any(axis=0))
     raise ValueError(
         f"X contains NaN in {describe_columns(columns, column_names(X))}, but missing_values={marker:g} marks what is "
-        "missing. Set missing_values=np.nan, or replace NaN by the marker."
+        "missing. Set missing_values=np.nan, or replace NaN by that marker."
     )
 
 
@@ -36,8 +36,8 @@ def categorical_mask(features: Any, n_features: int, names: Any) -> BoolArray:
         return np.isin(names, chosen)
     known = "has no column names" if names is None else f"has the columns {', '.join(map(str, names))}"
     raise ValueError(
-        f"categorical_features must be positions from 0 to {n_features - 1}, a mask of {n_features} booleans, or "
-        f"names of columns (X {known}), got {features!r}."
+        f"categorical_features must be positions from 0 to {n_features - 1}, a mask of {n_features} booleans, or names "
+        f"of columns (X {known}), got {features!r}."
     )
 
 

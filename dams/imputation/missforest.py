@@ -41,9 +41,9 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "fast" grows all trees at once on binned columns. "missingpy" runs the package of the paper, about 20 times
         slower and equal in law; it must be installed (`pip install "dams[missingpy]"`).
     compat : {"missingpy", "inductive"}, default="missingpy"
-        "missingpy" does as that package does. It is transductive: `fit` keeps only means and modes; `transform` runs
-        all sweeps on the rows it is given, whose forests never see the rows of `fit`. It returns the last matrix but
-        one, also when it stops at `max_iter`: with `max_iter=1` that is plain means.
+        "missingpy" does as that package does. It is transductive: `fit` keeps only means and modes, and `transform`
+        runs all sweeps on the rows it is given, with forests that never see the rows of `fit`. It returns the last
+        matrix but one, also when it stops at `max_iter`: with `max_iter=1` that is plain means.
         "inductive" runs the sweeps in `fit` and keeps their forests; `transform` applies them in the same order. The
         result is the last matrix, and a row's does not depend on the rows beside it.
     max_iter : int, default=5
@@ -84,7 +84,8 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    Stekhoven and Bühlmann, MissForest: non-parametric missing value imputation for mixed-type data, 2012.
+    Stekhoven and Bühlmann, MissForest: non-parametric missing value imputation for mixed-type data, Bioinformatics
+    28(1), 2012.
 
     Examples
     --------
@@ -141,7 +142,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Compute first guesses, and with `compat="inductive"` the forests; y is ignored."""
         self._check_engine()
         X, missing = self._read(X, reset=True)
-        empty = np.flatnonzero(missing.all(axis=0))
+        empty = np.flatnonzero(missing.all(axis=1))
         if len(empty):
             raise ValueError(
                 f"Nothing is observed in {self._describe(empty)}: every entry is {self.missing_values}, which marks a "
@@ -152,12 +153,12 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.statistics_ = np.array(
             [
                 first_guess(column[~lost], categorical=categorical)
-                for column, lost, categorical in zip(X.T, missing.T, self._categorical, strict=True)
+                for column, lost, categorical in zip(X.T, missing, self._categorical, strict=True)
             ]
         )
         self._seed = int(np.random.default_rng(self.random_state).integers(2**32))
         if self.compat == "inductive":
-            self._keep_sweeps(self._fill(X, missing), missing.T)
+            self._keep_sweeps(self._fill(X, missing), missing)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -166,28 +167,29 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, missing = self._read(X, reset=False)
         filled = self._fill(X, missing)
         if self.compat == "inductive":
-            self._replay(filled, missing.T)
+            self._replay(filled, missing)
         else:
             # What has been filled for want of any observation is taken as observed.
-            missing = missing & ~self._all_missing(missing)
+            missing &= ~self._all_missing(missing)[:, None]
             if missing.any():
                 impute = self._last_but_one if self.engine == "fast" else self._run_missingpy
-                filled = impute(filled, missing.T)
+                filled = impute(filled, missing)
         return np.ascontiguousarray(filled.T, dtype=X.dtype)
 
     def _keep_sweeps(self, filled: FloatArray, missing: BoolArray) -> None:
-        """Sweep the training rows and keep all models; ends with the first sweep that moves no less than the last."""
+        """Sweep the training rows and keep all models; the last sweep is the first that moves no less than the last."""
         rng = np.random.default_rng(self._seed)
-        last = Sweep(filled, [], np.inf, np.inf)
+        last: Sweep | None = None
         self.sweeps_: list[list[ColumnModel]] = []
-        for sweep in islice(self._sweeps(filled, missing, rng), self.max_iter if missing.any() else 0):
-            self.sweeps_.append(sweep.models)
-            last, previous = sweep, last
-            if not last.moved_less_than(previous):
-                break
+        if missing.any():
+            for sweep in islice(self._sweeps(filled, missing, rng), self.max_iter):
+                self.sweeps_.append(sweep.models)
+                last, previous = sweep, last
+                if not last.moved_less_than(previous):
+                    break
         self.n_iter_ = len(self.sweeps_)
         self._complete = learn_complete_columns(
-            last.values, missing, self._categorical, settings=self._settings(), rng=rng
+            _with_imputed(filled, missing, last), missing, self._categorical, settings=self._settings(), rng=rng
         )
 
     def _replay(self, filled: FloatArray, missing: BoolArray) -> None:
@@ -201,19 +203,22 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _last_but_one(self, filled: FloatArray, missing: BoolArray) -> FloatArray:
         """Sweep the rows at hand and return the matrix before the last sweep.
 
-        The last is the first that moves no less than the one before, or the `max_iter`-th; the latter can't change what
-        is returned, and is not made.
+        The last is the first that moves no less than the one before, or the `max_iter`-th. The one is not finished and
+        the other not begun where that can't change what is returned.
         """
-        last = Sweep(filled, [], np.inf, np.inf)
-        for sweep in islice(self._sweeps(filled, missing, np.random.default_rng(self._seed)), self.max_iter - 1):
+        rng = np.random.default_rng(self._seed)
+        last: Sweep | None = None
+        for sweep in islice(self._sweeps(filled, missing, rng, abandon=True), self.max_iter - 1):
             if not sweep.moved_less_than(last):
                 break
             last = sweep
-        return last.values
+        return _with_imputed(filled, missing, last)
 
-    def _sweeps(self, filled: FloatArray, missing: BoolArray, rng: np.random.Generator) -> Iterator[Sweep]:
+    def _sweeps(
+        self, filled: FloatArray, missing: BoolArray, rng: np.random.Generator, *, abandon: bool = False
+    ) -> Iterator[Sweep]:
         start = time.perf_counter()
-        sweeps = sweep_columns(filled, missing, self._categorical, settings=self._settings(), rng=rng)
+        sweeps = sweep_columns(filled, missing, self._categorical, settings=self._settings(), rng=rng, abandon=abandon)
         for number, sweep in enumerate(sweeps, start=1):
             if self.verbose:
                 print(
@@ -244,7 +249,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.engine == "missingpy":
             if self.compat == "inductive":
                 raise ValueError(
-                    "compat='inductive' needs engine='fast': missingpy keeps no forests to give new rows to."
+                    "compat='inductive' needs engine='fast': missingpy keeps no forests to apply to new rows."
                 )
             import_missingpy()
         elif self.max_depth is None or self.max_depth > MAX_DEPTH:
@@ -254,27 +259,31 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
 
     def _read(self, X: Any, *, reset: bool) -> tuple[np.ndarray, BoolArray]:
-        """Return checked X and where it is missing."""
+        """Return checked X, and by columns where it is missing."""
         marker = float(self.missing_values)
         if not np.isnan(marker):
             refuse_nan(X, marker)
         finite = "allow-nan" if np.isnan(marker) else True
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite=finite, reset=reset)
-        return X, np.isnan(X) if np.isnan(marker) else marker == X
+        missing = np.isnan(X) if np.isnan(marker) else np.equal(X, marker)
+        return X, np.ascontiguousarray(missing.T)
 
     def _fill(self, X: np.ndarray, missing: BoolArray) -> FloatArray:
-        """First guesses for the missing entries, in double precision and by columns."""
-        return np.where(missing.T, self.statistics_[:, None], X.T)
+        """X by columns, in double precision, with first guesses for the missing entries."""
+        filled = np.array(X.T, dtype=np.float64, order="C")
+        for column, lost, guess in zip(filled, missing, self.statistics_, strict=True):
+            column[lost] = guess
+        return filled
 
     def _all_missing(self, missing: BoolArray) -> BoolArray:
-        empty = missing.all(axis=0)
+        empty: BoolArray = np.logical_and.reduce(missing, axis=1)
         if empty.any() and self.all_missing == "raise":
             raise ValueError(
                 f"Nothing is observed in {self._describe(np.flatnonzero(empty))} of the rows to transform, and with "
                 "compat='missingpy' their forests are trained on these rows. Set all_missing='statistic' to fill with "
                 "the means of the training rows, or compat='inductive' to use forests of the training rows."
             )
-        return np.asarray(empty)
+        return empty
 
     def _describe(self, columns: np.ndarray) -> str:
         return describe_columns(columns, getattr(self, "feature_names_in_", None))
@@ -284,3 +293,10 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = bool(np.isnan(self.missing_values))
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _with_imputed(filled: FloatArray, missing: BoolArray, sweep: Sweep | None) -> FloatArray:
+    """Write what a sweep imputed, if there was one, into a matrix."""
+    for column, values in sweep.imputed.items() if sweep else ():
+        filled[column, missing[column]] = values
+    return filled

@@ -63,6 +63,7 @@ class KnownValues:
         self.column = column
         self.rows = observed
         known = values[observed]
+        self.largest = float(np.abs(known).max())
         self.classes: FloatArray | None = None
         self.target: ClassTarget | NumericTarget | None = None
         if (known == known[0]).all():
@@ -87,9 +88,8 @@ class BinnedMatrix:
 
     def write(self, column: int, rows: IntArray, values: FloatArray) -> None:
         """Change some entries of a column."""
-        if not np.array_equal(self.values[column, rows], values):
-            self.values[column, rows] = values
-            self._columns[column] = bin_column(self.values[column], self._max_bins)
+        self.values[column, rows] = values
+        self._columns[column] = bin_column(self.values[column], self._max_bins)
 
     def learn(self, known: KnownValues, settings: ForestSettings, rng: np.random.Generator) -> ColumnModel:
         """Train the model of one column on the rows where it is observed."""
@@ -109,16 +109,20 @@ class BinnedMatrix:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One pass over the columns: the matrix after it, its models, and by how much it moved."""
+    """One pass over the columns: its models in order, what they imputed, and by how much that moved the matrix."""
 
-    values: FloatArray
     models: list[ColumnModel]
+    imputed: dict[int, FloatArray]
     numeric_change: float
     categorical_change: float
 
-    def moved_less_than(self, previous: "Sweep") -> bool:
-        """Whether the numeric or the categorical columns come to rest."""
-        return self.numeric_change < previous.numeric_change or self.categorical_change < previous.categorical_change
+    def moved_less_than(self, previous: "Sweep | None") -> bool:
+        """Whether the numeric or the categorical columns come to rest; the first sweep always counts as if they did."""
+        return (
+            previous is None
+            or self.numeric_change < previous.numeric_change
+            or self.categorical_change < previous.categorical_change
+        )
 
 
 def sweep_columns(
@@ -128,6 +132,7 @@ def sweep_columns(
     *,
     settings: ForestSettings,
     rng: np.random.Generator,
+    abandon: bool = False,
 ) -> Iterator[Sweep]:
     """Impute every column that misses entries, and again, without end.
 
@@ -144,6 +149,8 @@ def sweep_columns(
         True for the categorical columns.
     settings : ForestSettings
     rng : Generator
+    abandon : bool, default=False
+        End in the middle of a sweep, without yielding it, once it is sure not to have `moved_less_than` the last.
 
     Yields
     ------
@@ -158,26 +165,41 @@ def sweep_columns(
         )
         for column in order
     }
+    numeric = [column for column in order if not categorical[column]]
+    n_categorical = max(1, int(n_missing[categorical].sum()))
+    observed_size = sum(float(row @ row) for row in initial[~categorical])
+    observed_size -= sum(float((initial[column, lost[column]] ** 2).sum()) for column in numeric)
+    # No mean of known values is larger than the largest of them.
+    most = {column: len(lost[column]) * known[column].largest ** 2 for column in numeric}
+
     matrix = BinnedMatrix(initial.copy(), settings.max_bins)
+    previous: Sweep | None = None
     while True:
         models = []
-        moved = n_changed = 0.0
+        imputed = {}
+        moved, n_changed, size, size_to_come = 0.0, 0, observed_size, sum(most.values())
         for column in order:
             model = matrix.learn(known[column], settings, rng)
             new, old = model.impute(matrix.values, lost[column]), matrix.values[column, lost[column]]
-            if categorical[column]:
-                n_changed += (new != old).sum()
-            else:
-                moved += ((new - old) ** 2).sum()
-            matrix.write(column, lost[column], new)
+            if (new != old).any():
+                matrix.write(column, lost[column], new)
             models.append(model)
-        size = (matrix.values[~categorical] ** 2).sum()
-        yield Sweep(
-            values=matrix.values.copy(),
-            models=models,
-            numeric_change=float(moved / size) if size else 0.0,
-            categorical_change=float(n_changed / max(1, n_missing[categorical].sum())),
-        )
+            imputed[column] = new
+            if categorical[column]:
+                n_changed += int((new != old).sum())
+            else:
+                moved += float(((new - old) ** 2).sum())
+                size += float((new**2).sum())
+                size_to_come -= most[column]
+            if (
+                abandon
+                and previous is not None
+                and moved >= previous.numeric_change * (size + size_to_come)
+                and n_changed >= previous.categorical_change * n_categorical
+            ):
+                return
+        previous = Sweep(models, imputed, moved / size if size else 0.0, n_changed / n_categorical)
+        yield previous
 
 
 def learn_complete_columns(

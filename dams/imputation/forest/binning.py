@@ -71,7 +71,8 @@ def bin_column(column: FloatArray, max_bins: int = MAX_BINS) -> BinnedColumn:
     BinnedColumn
     """
     values = column.astype(np.float32)
-    order = np.argsort(values)
+    constant = values.max() <= values.min() + _SAME  # as are most columns where a zero is a missing value
+    order = np.arange(len(values)) if constant else np.argsort(values)
     ordered = values[order]
     starts = np.append(0, np.flatnonzero(ordered[1:] > ordered[:-1] + _SAME) + 1)  # where each distinct value begins
     if len(starts) > max_bins:
@@ -103,5 +104,6 @@ def _bins_of_size(counts: IntArray, size: float) -> IntArray:
     rare = np.where(frequent, 0, counts)
     before = rare.cumsum() - rare
     runs = np.append(0, np.flatnonzero(frequent[:-1]) + 1)  # rare values are counted from the last frequent one
-    share = (before - np.repeat(before[runs], np.diff(runs, append=len(counts)))) // size
+    within = before - np.repeat(before[runs], np.diff(runs, append=len(counts)))
+    share = (within * (1 / size)).astype(np.intp)
     return np.flatnonzero(np.append(True, frequent[1:] | frequent[:-1] | (share[1:] != share[:-1])))

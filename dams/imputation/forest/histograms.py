@@ -5,7 +5,8 @@ For every tree t, node v, feature f and bin b the search asks for
     H[f, b, t, v] = Σ_i  [code_if = b] · w_it · [row i is in node v of tree t] · a_i
 
 with w the bootstrap counts and a the target's amounts. With Z the one-hot matrix of the codes, scaled by a, and V a
-matrix with a column a tree and node, that is Zᵀ V: each code is read once for all trees.
+matrix with a column a tree and node, that is Zᵀ V: each code is read once for all trees. A cut needs the sums over all
+bins up to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from dams.imputation.forest.binning import BinnedColumn, Codes, FloatArray, IntA
 from dams.imputation.forest.targets import Target
 
 # Rows of V in one product: enough to hide the call, few enough to stay in the cache.
-_ROWS = 4096
+_ROWS = 8192
 
 
 def row_blocks(n_rows: int) -> Iterator[slice]:
@@ -39,8 +40,10 @@ class TrainingData:
 
     Attributes
     ----------
-    n_bins, first_bin : arrays of shape (n_features,)
-        Each feature's number of bins, and where they begin among those of all features.
+    first_bin : array of int, shape (n_features,)
+        Where each feature's bins begin among those of all features.
+    bins_of : list of n_features slices
+        Where they are.
     is_mixed : array of shape (n_all_bins,)
         Whether a bin has more than one value.
     codes : array of shape (n_rows, n_features)
@@ -53,8 +56,9 @@ class TrainingData:
         self.position = np.full(len(columns[0].codes), -1)
         self.position[rows] = np.arange(len(rows))
         self.target = target
-        self.n_bins = np.array([column.n_bins for column in columns])
-        self.first_bin = np.cumsum(self.n_bins) - self.n_bins
+        ends = np.cumsum([column.n_bins for column in columns])
+        self.first_bin = np.append(0, ends[:-1])
+        self.bins_of = [slice(int(first), int(end)) for first, end in zip(self.first_bin, ends, strict=True)]
         self.is_mixed = np.concatenate([column.lowest < column.highest for column in columns])
         self.codes = np.column_stack([column.codes[rows] for column in columns])
         self._one_hot = [self._transposed_one_hot(block) for block in row_blocks(len(rows))]
@@ -66,7 +70,7 @@ class TrainingData:
         bins += self.target.channels[block, None].astype(np.int32)
         amounts = np.repeat(self.target.amounts[block], n_features)
         ends = np.arange(0, n_rows * n_features + 1, n_features, dtype=np.int32)
-        shape = (int(self.n_bins.sum()) * self.target.n_channels, n_rows)
+        shape = (self.bins_of[-1].stop * self.target.n_channels, n_rows)
         return sparse.csc_array((amounts, bins.ravel(), ends), shape=shape)
 
     def bootstrap(self, n_trees: int, rng: np.random.Generator) -> Codes:
@@ -77,12 +81,15 @@ class TrainingData:
             counts[:, tree] = np.bincount(rng.integers(0, n_rows, n_rows), minlength=n_rows)
         return counts
 
-    def histograms(self, counts: Codes) -> FloatArray:
-        """Sums of the amounts by bin, channel and node, shape (n_all_bins, n_channels, n_nodes).
+    def sums_up_to(self, counts: Codes) -> FloatArray:
+        """Sums of the amounts in all bins of a feature up to each bin, shape (n_all_bins, n_channels, n_nodes).
 
         `counts` has shape (n_rows, n_nodes): how often the node holds the row.
         """
         sums = np.zeros((self._one_hot[0].shape[0], counts.shape[1]))
         for block, one_hot in zip(row_blocks(len(counts)), self._one_hot, strict=True):
             sums += one_hot @ counts[block].astype(np.float64)
-        return sums.reshape(-1, self.target.n_channels, counts.shape[1])
+        sums = sums.reshape(-1, self.target.n_channels, counts.shape[1])
+        for bins in self.bins_of:
+            sums[bins].cumsum(axis=0, out=sums[bins])
+        return sums

@@ -18,7 +18,7 @@ _INVALID = -1.0
 
 @dataclass
 class Splits:
-    """Splits of all nodes of a level; arrays end in an axis over nodes, tree by tree.
+    """Splits of all nodes of a level; arrays end in an axis over nodes.
 
     Attributes
     ----------
@@ -42,62 +42,60 @@ class Splits:
     left: FloatArray
 
 
-def best_cuts(data: TrainingData, sums: FloatArray, rng: np.random.Generator) -> Splits:
+def best_cuts(data: TrainingData, sums_up_to: FloatArray, rng: np.random.Generator) -> Splits:
     """Find the best cut between bins for each node, given its histograms."""
-    node = sums[: data.n_bins[0]].sum(axis=0)  # every feature's bins hold every row once
+    node = sums_up_to[data.bins_of[0].stop - 1]  # the same for every feature
+    below = [sums_up_to[bins][:-1].swapaxes(0, 1) for bins in data.bins_of]
     n_nodes = node.shape[1]
-    best = Splits(
-        scores=np.full(n_nodes, _INVALID),
-        features=np.zeros(n_nodes, dtype=np.intp),
+    places = np.zeros((len(below), n_nodes), dtype=np.intp)
+    scores = np.full((len(below), n_nodes), _INVALID)
+    for feature, left in enumerate(below):
+        if left.shape[1]:
+            candidates = _between_squares(data.target, left, node)
+            places[feature] = candidates.argmax(axis=0)
+            scores[feature] = candidates[places[feature], np.arange(n_nodes)]
+    best = scores.max(axis=0)
+    # Columns that tell the same story tie; a rule that always took the first would never ask the others.
+    features = np.where(scores == best, rng.random(scores.shape), -1).argmax(axis=0)
+    splits = Splits(
+        scores=best,
+        features=features,
         cuts=np.full(n_nodes, MAX_BINS),
         next_bins=np.full(n_nodes, MAX_BINS),
         thresholds=np.full(n_nodes, np.inf, dtype=np.float32),
         node=node,
         left=node.copy(),
     )
-    n_ties = np.ones(n_nodes)
-    for feature in np.flatnonzero(data.n_bins > 1).tolist():
-        first = data.first_bin[feature]
-        below = sums[first : first + data.n_bins[feature] - 1].cumsum(axis=0)
-        scores, counts = _between_squares(data.target, below.swapaxes(0, 1), node)
-        place = scores.argmax(axis=0)
-        score = scores[place, np.arange(n_nodes)]
-        # Columns that tell the same story tie; a rule that always took the first would never ask the others.
-        tied = score == best.scores
-        n_ties = np.where(tied, n_ties + 1, np.where(score > best.scores, 1, n_ties))
-        better = np.flatnonzero((score > best.scores) | (tied & (score >= 0) & (rng.random(n_nodes) * n_ties < 1)))
-        place, counts = place[better], counts[:, better]
+    for feature, column in enumerate(data.columns):
+        nodes = np.flatnonzero((features == feature) & (best >= 0))
+        cuts = places[feature, nodes]
+        counts = data.target.counts(below[feature][:, :, nodes])
         # Between the last bin on the left and the first on the right may lie bins that hold none of the node's rows.
-        next_bin = (counts <= counts[place, np.arange(len(better))]).sum(axis=0)
-        column = data.columns[feature]
-        best.scores[better] = score[better]
-        best.features[better] = feature
-        best.cuts[better] = place
-        best.next_bins[better] = next_bin
-        best.thresholds[better] = _middle(column.highest[place], column.lowest[next_bin])
-        best.left[:, better] = below[place, :, better].T
-    return best
+        next_bins = (counts <= counts[cuts, np.arange(len(nodes))]).sum(axis=0)
+        splits.cuts[nodes] = cuts
+        splits.next_bins[nodes] = next_bins
+        splits.thresholds[nodes] = _middle(column.highest[cuts], column.lowest[next_bins])
+        splits.left[:, nodes] = below[feature][:, cuts, nodes]
+    return splits
 
 
-def _between_squares(target: Target, left: FloatArray, node: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Squares between the two sides of cuts, up to a factor of the node, and the counts on the left.
+def _between_squares(target: Target, left: FloatArray, node: FloatArray) -> FloatArray:
+    """Squares between the two sides of cuts, up to a factor of the node; `_INVALID` where one side is empty.
 
-    With N and S the node's count and total, n and s those on the left: Σ_outputs (s − n S / N)² / (n (N − n)), and
-    `_INVALID` where one side is empty. Both arrays have the channels first.
+    With N and S the node's count and total, n and s those on the left: Σ_outputs (s − n S / N)² / (n (N − n)).
+    Both arrays have the channels first.
     """
-    counts, totals = target.counts_and_totals(left)
-    node_counts, node_totals = target.counts_and_totals(node)
-    squares = np.zeros(counts.shape)
-    for total, node_total in zip(totals, node_totals, strict=True):
-        excess = counts * (node_total / np.maximum(node_counts, 1))
-        np.subtract(total, excess, out=excess)
-        excess *= excess
-        squares += excess
-    weights = node_counts - counts
+    counts, deviations = target.deviations(left, node)
+    for deviation in deviations:
+        deviation *= deviation
+    scores = sum(deviations[1:], start=deviations[0])
+    weights = target.counts(node) - counts
     weights *= counts
-    scores = np.full(counts.shape, _INVALID)
-    np.divide(squares, weights, out=scores, where=weights > 0)
-    return scores, counts
+    one_sided = weights == 0
+    weights[one_sided] = 1
+    scores /= weights
+    scores[one_sided] = _INVALID
+    return scores
 
 
 def _middle(low: Values, high: Values) -> Values:
@@ -164,7 +162,7 @@ def refine(target: Target, splits: Splits, nearby: Nearby) -> None:
     running = sums.cumsum(axis=1)
     left = running + np.repeat(further_left - running[:, starts] + sums[:, starts], lengths, axis=1)
 
-    scores, _ = _between_squares(target, left, splits.node[:, nodes])
+    scores = _between_squares(target, left, splits.node[:, nodes])
     scores[:-1][(nodes[1:] != nodes[:-1]) | (values[1:] == values[:-1])] = _INVALID
     scores[-1] = _INVALID
     best = np.repeat(np.maximum.reduceat(scores, starts), lengths)

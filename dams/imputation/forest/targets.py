@@ -32,11 +32,17 @@ class Target(Protocol):
     channels: IntArray
     amounts: FloatArray
 
-    def counts_and_totals(self, sums: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Split sums over channels, which are the first axis, into numbers of rows and total targets."""
+    def counts(self, sums: FloatArray) -> FloatArray:
+        """Numbers of rows in sums over channels, which are the first axis."""
+
+    def deviations(self, sums: FloatArray, node: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """Counts n of parts of nodes, and for each output s − n S / N.
+
+        Here s is the part's total, and N and S are count and total of its node.
+        """
 
     def means(self, sums: FloatArray) -> FloatArray:
-        """Mean targets of sets of rows, outputs in the last axis."""
+        """Mean targets of sets of rows, outputs in the last axis; of no rows, anything."""
 
 
 class NumericTarget:
@@ -66,15 +72,23 @@ class NumericTarget:
         self.channels = np.zeros(len(values), dtype=np.intp)
         self.amounts = points + self._one
 
-    def counts_and_totals(self, sums: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """See `Target`; totals are in steps of the grid."""
-        counts = np.floor(sums[0] * (1 / self._one))
-        return counts, [sums[0] - counts * self._one]
+    def counts(self, sums: FloatArray) -> FloatArray:
+        """See `Target`."""
+        counts = sums[0] * (1 / self._one)
+        return np.floor(counts, out=counts)
+
+    def deviations(self, sums: FloatArray, node: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """See `Target`; in steps of the grid, up to rounding of one step."""
+        counts = self.counts(sums)
+        # The count's share of the amounts falls away by itself.
+        expected = counts * (node[0] / np.maximum(self.counts(node), 1))
+        return counts, [np.subtract(sums[0], expected, out=expected)]
 
     def means(self, sums: FloatArray) -> FloatArray:
         """See `Target`; where all targets are equal their mean is exactly that number."""
-        counts, (totals,) = self.counts_and_totals(sums)
-        return np.interp(totals / counts.clip(min=1), self._points, self._values)[..., None]
+        counts = self.counts(sums)
+        points = (sums[0] - counts * self._one) / np.maximum(counts, 1)
+        return np.interp(points, self._points, self._values)[..., None]
 
 
 class ClassTarget:
@@ -85,10 +99,16 @@ class ClassTarget:
         self.channels = classes
         self.amounts = np.ones(len(classes))
 
-    def counts_and_totals(self, sums: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+    def counts(self, sums: FloatArray) -> FloatArray:
         """See `Target`."""
-        return sums.sum(axis=0), list(sums)
+        return sums.sum(axis=0)
+
+    def deviations(self, sums: FloatArray, node: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """See `Target`."""
+        counts = self.counts(sums)
+        shares = node / np.maximum(self.counts(node), 1)
+        return counts, [total - counts * share for total, share in zip(sums, shares, strict=True)]
 
     def means(self, sums: FloatArray) -> FloatArray:
         """See `Target`."""
-        return np.moveaxis(sums / sums.sum(axis=0).clip(min=1), 0, -1)
+        return np.moveaxis(sums / np.maximum(self.counts(sums), 1), 0, -1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dams.imputation.forest.binning import BinnedColumn, FloatArray, IntArray, Values
+from dams.imputation.forest.binning import BinnedColumn, Codes, FloatArray, IntArray, Values
 from dams.imputation.forest.histograms import TrainingData, row_blocks
 from dams.imputation.forest.splits import best_cuts, refine, rows_near_cuts
 from dams.imputation.forest.targets import Target
@@ -21,13 +21,15 @@ _COLUMNS = 128
 class HistogramForest:
     """A fitted forest of complete binary trees.
 
+    A node is numbered by the turns that lead to it, 1 for right: the first turn is the lowest binary digit.
+
     Attributes
     ----------
-    features : list over levels of arrays of shape (n_estimators, 2 ** level)
+    features : list over levels of arrays of shape (2 ** level, n_estimators)
         The column that each node looks at.
-    thresholds : list over levels of arrays of shape (n_estimators, 2 ** level)
+    thresholds : list over levels of arrays of shape (2 ** level, n_estimators)
         Values up to and including the threshold go left; infinite where a node is not split.
-    leaves : array of shape (n_estimators, 2 ** depth, n_outputs)
+    leaves : array of shape (2 ** depth, n_estimators, n_outputs)
         Mean target of each leaf.
     """
 
@@ -37,27 +39,28 @@ class HistogramForest:
 
     def predict(self, columns: FloatArray) -> FloatArray:
         """Mean over trees, shape (n_samples, n_outputs), for columns of shape (n_features, n_samples)."""
-        prediction = np.zeros((self.leaves.shape[2], columns.shape[1]))
+        n_estimators, n_outputs = self.leaves.shape[1:]
+        prediction = np.zeros((n_outputs, columns.shape[1]))
+        leaves = self.leaves.transpose(1, 2, 0)
         for rows in row_blocks(columns.shape[1]):
-            for leaf_of_row, means in zip(
-                self._leaf_numbers(columns[:, rows].astype(np.float32)), self.leaves, strict=True
-            ):
-                prediction[:, rows] += means.T.take(leaf_of_row, axis=1)
-        return prediction.T / len(self.leaves)
+            numbers = self._leaf_numbers(columns[:, rows].astype(np.float32))
+            for means, leaf in zip(leaves, numbers, strict=True):
+                prediction[:, rows] += means.take(leaf, axis=1)
+        return prediction.T / n_estimators
 
-    def _leaf_numbers(self, columns: Values) -> npt.NDArray[np.intp]:
-        """Number of the leaf, by tree and row: its path from the root, a binary digit a level, 1 for right."""
-        digits: list[npt.NDArray[np.bool_]] = []
+    def _leaf_numbers(self, columns: Values) -> Codes:
+        """Number of the leaf that each tree leads each row to, shape (n_estimators, n_samples)."""
+        turns: list[npt.NDArray[np.bool_]] = []
         for features, thresholds in zip(self.features, self.thresholds, strict=True):
             right = columns[features] > thresholds[..., None]  # in every node of the level
-            for digit in digits:
-                in_left_half, in_right_half = np.split(right, 2, axis=1)
-                right = (in_right_half & digit) | (in_left_half & ~digit)
-            digits.append(right)
-        leaf = np.zeros(digits[0][:, 0].shape, dtype=np.intp)
-        for digit in digits:
-            leaf = 2 * leaf + digit[:, 0]
-        return leaf
+            for turn in reversed(turns):
+                came_left, came_right = np.split(right, 2)
+                right = (came_right & turn) | (came_left & ~turn)
+            turns.append(right)
+        numbers = np.zeros(turns[0].shape[1:], dtype=np.uint8)
+        for level, turn in enumerate(turns):
+            numbers |= turn[0].view(np.uint8) << np.uint8(level)
+        return numbers
 
 
 def grow_forest(
@@ -94,9 +97,11 @@ def grow_forest(
     groups = [min(n_together, n_estimators - first) for first in range(0, n_estimators, n_together)]
     grown = [_grow_trees(data, n_trees, max_depth, rng) for n_trees in groups]
     return HistogramForest(
-        features=[np.concatenate(level) for level in zip(*(trees.features for trees in grown), strict=True)],
-        thresholds=[np.concatenate(level) for level in zip(*(trees.thresholds for trees in grown), strict=True)],
-        leaves=np.concatenate([trees.leaves for trees in grown]),
+        features=[np.concatenate(level, axis=1) for level in zip(*(trees.features for trees in grown), strict=True)],
+        thresholds=[
+            np.concatenate(level, axis=1) for level in zip(*(trees.thresholds for trees in grown), strict=True)
+        ],
+        leaves=np.concatenate([trees.leaves for trees in grown], axis=1),
     )
 
 
@@ -104,23 +109,23 @@ def _grow_trees(data: TrainingData, n_trees: int, depth: int, rng: np.random.Gen
     features: list[IntArray] = []
     thresholds: list[Values] = []
     counts = data.bootstrap(n_trees, rng)
-    sums = data.histograms(counts)
+    sums = data.sums_up_to(counts)
     for level in range(depth):
         splits = best_cuts(data, sums, rng)
         nearby = rows_near_cuts(data, counts, splits)
         if nearby is not None:
             refine(data.target, splits, nearby)
-        features.append(splits.features.reshape(n_trees, -1))
-        thresholds.append(splits.thresholds.reshape(n_trees, -1))
+        features.append(splits.features.reshape(-1, n_trees))
+        thresholds.append(splits.thresholds.reshape(-1, n_trees))
         if level < depth - 1:
             goes_left = data.codes[:, splits.features] <= splits.cuts.astype(np.uint8)
             if nearby is not None:
                 goes_left[nearby.rows, nearby.nodes] = nearby.values <= splits.thresholds[nearby.nodes]
             left = counts * goes_left
-            left_sums = data.histograms(left)
+            left_sums = data.sums_up_to(left)
             # A right child has what its parent has and its sibling has not.
-            counts = np.stack([left, counts - left], axis=-1).reshape(len(counts), -1)
-            sums = np.stack([left_sums, sums - left_sums], axis=-1).reshape(*sums.shape[:2], -1)
-    children = np.stack([splits.left, splits.node - splits.left], axis=-1)
-    leaves = data.target.means(children.reshape(len(children), n_trees, -1))
+            counts = np.hstack([left, counts - left])
+            sums = np.concatenate([left_sums, sums - left_sums], axis=-1)
+    children = np.concatenate([splits.left, splits.node - splits.left], axis=-1)
+    leaves = data.target.means(children.reshape(len(children), -1, n_trees))
     return HistogramForest(features, thresholds, leaves)
