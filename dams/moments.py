@@ -84,17 +84,17 @@ class Moments:
     def of(cls, X: Any, Y: Array | None = None) -> Moments:
         """Moments of the rows of X (dense or sparse) and, if given, of the label columns Y of shape (n, k)."""
         n = X.shape[0]
-        mean, covariance, X = _centre_if_needed(X)
+        mean, covariance, X, left = _centre_if_needed(X)
         if Y is None:
             return cls(n, mean, covariance)
-        label_mean = np.ones(n) @ Y / n
+        label_mean = label_left = np.ones(n) @ Y / n
         label_variance = np.einsum("ik,ik->k", Y, Y) / n - label_mean**2
         if (label_mean**2 > FAR_FROM_ZERO * label_variance).any():
             label_mean = Y.mean(axis=0)
-            Y = Y - label_mean
+            Y, label_left = Y - label_mean, np.zeros_like(label_mean)
             label_variance = np.einsum("ik,ik->k", Y, Y) / n
-        # Whether or not X and Y were centred on the way.
-        label_covariance = np.asarray(X.T @ Y) / n - np.outer(np.ones(n) @ X / n, np.ones(n) @ Y / n)
+        # Minus the means that are left in X and Y, zero where they were centred on the way.
+        label_covariance = np.asarray(X.T @ Y) / n - np.outer(left, label_left)
         return cls(n, mean, covariance, label_mean, label_covariance, label_variance)
 
     @property
@@ -141,18 +141,18 @@ def _without_rounding(covariance: Array, mean: Array, share: float) -> Array:
     return covariance if varies.all() else covariance * np.outer(varies, varies)
 
 
-def _centre_if_needed(X: Any) -> tuple[Array, Array, Any]:
-    """E[X], Cov(X), and X itself, centred if it lies so far from zero that rounding would show otherwise."""
+def _centre_if_needed(X: Any) -> tuple[Array, Array, Any, Array]:
+    """E[X], Cov(X), X itself, centred if rounding would show otherwise, and the mean that is left in it."""
     n = X.shape[0]
     if sparse.issparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
         covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
         # Subtracting loses more digits than centring does.
-        return mean, _without_rounding(covariance, mean, 4 * n * np.finfo(float).eps), X
+        return mean, _without_rounding(covariance, mean, 4 * n * np.finfo(float).eps), X, mean
     mean = np.ones(n) @ X / n
     covariance = X.T @ X / n - np.outer(mean, mean)
     if (np.square(mean) <= FAR_FROM_ZERO * np.diagonal(covariance)).all():
-        return mean, covariance, X
+        return mean, covariance, X, mean
     mean = X.mean(axis=0)
     X = X - mean
-    return mean, X.T @ X / n, X
+    return mean, X.T @ X / n, X, np.zeros_like(mean)

@@ -86,8 +86,8 @@ def count_nonzero(X: Any) -> Array:
     if sparse.issparse(X):
         csr = canonical_csr(X)
         return np.bincount(csr.indices[csr.data != 0], minlength=csr.shape[1])
-    # Counting along the rows of a C-ordered array by a product of ones is several times faster than by columns.
-    return (np.ones(len(X)) @ (X != 0)).astype(np.int64)
+    # A narrow sum is the fastest way to count along the rows of a C-ordered array.
+    return np.add.reduce(X != 0, axis=0, dtype=np.int32).astype(np.int64)
 
 
 def estimate_relative_missingness(

@@ -95,7 +95,7 @@ def build_cell(key: CellKey, labels: tuple[Label, ...], clean: Clean, *, seed: i
     rng = generator(seed, "corruption", *key.parts)
     parts = ((source_train, m_source), (target_train, m_target), (target_test, m_target))
     corrupted = [delete_at_random(clean.X.take(rows, axis=0), rates, rng) for rows, rates in parts]
-    observed = corrupted[0].any(axis=0)
+    observed = count_nonzero(corrupted[0]) > 0
     if not observed.all():
         corrupted = [X[:, observed] for X in corrupted]
     samples = [Sample(X, clean.Y.take(rows, axis=0)) for X, (rows, _) in zip(corrupted, parts, strict=True)]
