@@ -68,6 +68,8 @@ def import_missingpy() -> ModuleType:
         with _stand_in_for_removed_module():
             module = import_module("missingpy.missforest")
     except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "missingpy":
+            raise
         raise ImportError(
             "engine='missingpy' needs the package missingpy 0.2.0 (GPL-3), which is not installed: "
             "pip install \"dams[missingpy]\". engine='fast' gives equivalent results without it."

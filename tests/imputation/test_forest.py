@@ -1,0 +1,161 @@
+"""The forest of the fast engine: bins, and trees that are scikit-learn's to the digit where bins hide nothing."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from dams.imputation.forest import ClassTarget, NumericTarget, bin_column, grow_forest
+from dams.imputation.forest.histograms import TrainingData
+
+columns_of_numbers = arrays(
+    np.float64,
+    st.integers(1, 400),
+    elements=st.one_of(st.integers(-5, 5).map(float), st.floats(-1e3, 1e3, width=32)),
+)
+
+
+@given(columns_of_numbers, st.integers(2, 255))
+@settings(deadline=None, max_examples=60)
+def test_bins_cut_a_column_into_ordered_pieces(column, max_bins):
+    binned = bin_column(column, max_bins)
+    single = column.astype(np.float32)
+    assert 1 <= binned.n_bins <= max_bins
+    np.testing.assert_array_equal(single[binned.order], binned.ordered)
+    for number in range(binned.n_bins):
+        members = single[binned.codes == number]
+        np.testing.assert_array_equal(np.sort(members), binned.ordered[binned.members(number)])
+        assert members.min() == binned.lowest[number]
+        assert members.max() == binned.highest[number]
+    assert (binned.highest[:-1] < binned.lowest[1:]).all()
+
+
+def test_few_values_have_a_bin_each():
+    column = np.random.default_rng(0).permutation(np.repeat(np.arange(255.0), 3))
+    np.testing.assert_array_equal(bin_column(column).codes, column)
+
+
+def test_a_frequent_value_is_alone_in_its_bin():
+    rng = np.random.default_rng(0)
+    column = np.concatenate([rng.normal(size=5000), np.full(5000, 0.123)])
+    binned = bin_column(column)
+    assert (column[binned.codes == binned.codes[-1]] == 0.123).all()
+    sizes = np.bincount(binned.codes)
+    assert binned.n_bins > 250
+    assert np.sort(sizes)[-2] < 40
+
+
+def test_values_that_differ_by_rounding_are_one():
+    assert bin_column(np.array([0.5, 0.5 + 1e-9, 0.5 - 1e-9])).n_bins == 1
+
+
+def drawn_counts(columns, rows, target, n_trees, seed):
+    """The bootstrap samples of a forest that is grown with the same seed."""
+    return TrainingData(columns, rows, target).bootstrap(n_trees, np.random.default_rng(seed))
+
+
+def one_tree(X, rows, target, depth, seed):
+    """A tree, and how often it has drawn each of the rows."""
+    columns = [bin_column(column) for column in X.T]
+    tree = grow_forest(columns, rows, target, n_estimators=1, max_depth=depth, rng=np.random.default_rng(seed))
+    return tree, drawn_counts(columns, rows, target, 1, seed)[:, 0]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_regression_tree_fits_its_sample_as_scikit_learns_does(depth, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 4))
+    y = X[:, 0] * X[:, 1] + np.exp(X[:, 2]) + 0.1 * rng.normal(size=150)
+    rows = np.sort(rng.permutation(150)[:110])
+    tree, drawn = one_tree(X, rows, NumericTarget(y[rows]), depth, seed)
+    expected = DecisionTreeRegressor(max_depth=depth).fit(X[rows], y[rows], sample_weight=drawn)
+    # Two features may split off the same rows, and lead others to different leaves.
+    sample = X[rows][drawn > 0]
+    np.testing.assert_allclose(tree.predict(sample.T)[:, 0], expected.predict(sample), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_thresholds_lie_where_scikit_learn_puts_them(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(120, 1))
+    y = np.sin(3 * x[:, 0]) + 0.1 * rng.normal(size=120)
+    tree, drawn = one_tree(x, np.arange(120), NumericTarget(y), 3, seed)
+    expected = DecisionTreeRegressor(max_depth=3).fit(x, y, sample_weight=drawn)
+    new = rng.normal(size=(2000, 1))
+    np.testing.assert_allclose(tree.predict(new.T)[:, 0], expected.predict(new), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_classification_tree_reaches_scikit_learns_impurity(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 3))
+    classes = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int) + (X[:, 1] > 1)
+    tree, drawn = one_tree(X, np.arange(200), ClassTarget(classes, 3), 1, seed)
+    expected = DecisionTreeClassifier(max_depth=1).fit(X, classes, sample_weight=drawn)
+    ours, theirs = (
+        np.average((shares * (1 - shares)).sum(axis=1), weights=drawn)
+        for shares in (tree.predict(X.T), expected.predict_proba(X))
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_a_few_large_values_in_one_bin_are_split_off():
+    """5,000 distinct values in 255 bins: the ten that matter share one with others."""
+    rng = np.random.default_rng(0)
+    x = rng.permutation(5000).astype(float)
+    y = np.where(x > 4989.5, 50.0, 0.0) + 0.01 * rng.normal(size=5000)
+    columns, rows, target = [bin_column(x)], np.arange(5000), NumericTarget(y)
+    large = x[columns[0].codes == columns[0].codes.max()]
+    assert large.min() < 4989 < large.max()
+    forest = grow_forest(columns, rows, target, n_estimators=8, max_depth=1, rng=np.random.default_rng(1))
+    for threshold, drawn in zip(forest.thresholds[0][0], drawn_counts(columns, rows, target, 8, 1).T, strict=True):
+        sample = x[drawn > 0]
+        assert threshold == (sample[sample < 4989.5].max() + sample[sample > 4989.5].min()) / 2
+
+
+def test_columns_that_split_alike_are_chosen_at_random():
+    x = np.repeat([0.0, 1.0], 50)
+    columns = [bin_column(x), bin_column(10 * x), bin_column(-x)]
+    rng = np.random.default_rng(0)
+    forest = grow_forest(columns, np.arange(100), NumericTarget(x), n_estimators=90, max_depth=1, rng=rng)
+    assert np.bincount(forest.features[0].ravel(), minlength=3).min() > 15
+
+
+def test_a_leaf_of_equal_targets_predicts_them_exactly():
+    x = np.repeat([0.0, 1.0, 2.0], 40)
+    y = np.array([0.1, -7.3, 1e6 / 7])[x.astype(int)]
+    rng = np.random.default_rng(0)
+    forest = grow_forest([bin_column(x)], np.arange(120), NumericTarget(y), n_estimators=1, max_depth=3, rng=rng)
+    np.testing.assert_array_equal(forest.predict(np.array([[0.0, 1.0, 2.0]]))[:, 0], y[::40])
+
+
+def test_without_a_feature_to_split_trees_predict_means_of_their_samples():
+    y = np.arange(10.0)
+    columns, rows, target = [bin_column(np.ones(10))], np.arange(10), NumericTarget(y)
+    forest = grow_forest(columns, rows, target, n_estimators=4, max_depth=3, rng=np.random.default_rng(5))
+    counts = drawn_counts(columns, rows, target, 4, 5)
+    expected = np.average(np.tile(y[:, None], 4), axis=0, weights=counts).mean()
+    np.testing.assert_allclose(forest.predict(np.array([[-9.0, 1.0, 9.0]]))[:, 0], expected, rtol=1e-9)
+
+
+def test_trees_grown_in_groups_are_all_there():
+    """Many classes and levels: histograms of all trees at once would not fit, so that they are grown in turn."""
+    rng = np.random.default_rng(0)
+    classes = rng.permutation(np.repeat(np.arange(40), 5))
+    columns = [bin_column(classes + 0.1 * rng.normal(size=200)), bin_column(rng.normal(size=200))]
+    forest = grow_forest(
+        columns, np.arange(200), ClassTarget(classes, 40), n_estimators=7, max_depth=5, rng=np.random.default_rng(1)
+    )
+    assert forest.leaves.shape == (32, 7, 40)
+    assert [features.shape for features in forest.features] == [(2**level, 7) for level in range(5)]
+    shares = forest.predict(np.stack([classes, np.zeros(200)]))
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert (shares.argmax(axis=1) == classes).mean() > 0.4
+
+
+def test_rows_beyond_what_exact_sums_allow_are_refused():
+    with pytest.raises(ValueError, match=r"at most 4,194,303 rows.*got 8,388,608.*inductive"):
+        NumericTarget(np.broadcast_to(1.0, (2**23,)))
