@@ -38,8 +38,8 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     engine : {"fast", "missingpy"}, default="fast"
-        "fast" grows all trees at once on binned columns. "missingpy" runs the package of the paper, about 20 times
-        slower and equal in law; it must be installed (`pip install "dams[missingpy]"`).
+        "fast" grows all trees at once on binned columns. "missingpy" runs the package of the paper, many times slower;
+        it must be installed (`pip install "dams[missingpy]"`). `benchmarks/missforest.py` compares the two.
     compat : {"missingpy", "inductive"}, default="missingpy"
         "missingpy" does as that package does. It is transductive: `fit` keeps only means and modes, and `transform`
         runs all sweeps on the rows it is given, with forests that never see the rows of `fit`. It returns the last
