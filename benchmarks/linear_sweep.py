@@ -75,7 +75,7 @@ def shared(table: pd.DataFrame, draws: int, betas: int, methods: tuple[str, ...]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=4)
+    parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--csv", help="also write the table to this file")
     given = parser.parse_args()
     table = load_uci("bank")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dams import Free, Nested, Opposing, apply_missingness
+from dams.missingness import delete_at_random
 
 RATES = np.array([0.0, 0.1, 0.5, 0.9])
 
@@ -179,3 +180,12 @@ def test_rates_are_not_rounded_to_what_a_byte_holds(rate):
     n = 4_000_000
     lost = 1 - apply_missingness(np.ones((n // 4, 4), dtype=np.float32), rate, random_state=0).mean(dtype=float)
     assert abs(lost - rate) <= 5 * np.sqrt(rate * (1 - rate) / n)
+
+
+def test_overwriting_gives_the_same_and_allocates_nothing():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    rates = np.array([0.1, 0.5, 0.9])
+    expected = delete_at_random(X, rates, np.random.default_rng(1))
+    own = X.copy()
+    assert delete_at_random(own, rates, np.random.default_rng(1), overwrite=True) is own
+    np.testing.assert_array_equal(own, expected)

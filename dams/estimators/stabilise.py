@@ -14,13 +14,12 @@ which the moments table gives from held-out source rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from scipy import linalg
 
-from dams.models.linear import RANK_TOLERANCE, LinearFit, solve_symmetric
+from dams.models.linear import LinearFit, is_positive_definite, smallest_eigenvalue, solve_symmetric
 from dams.moments import Moments
 from dams.relative import count_nonzero
 
@@ -98,26 +97,29 @@ class _System:
     target: Moments
     r: Array
     fit_intercept: bool
+    _moved: dict[float, Moments] = field(default_factory=dict, repr=False)
 
     def matrix(self, theta: float, alpha: float) -> Array:
         """M(θ, α)."""
-        moved = self.source.moved(self.shrunk(theta))
+        moved = self.moved(theta)
         if self.fit_intercept:
             return (1 - alpha) * moved.covariance + alpha * self.target.covariance
         return (1 - alpha) * moved.gram + alpha * self.target.gram
 
     def cross(self, theta: float) -> Array:
         """Cov(X̃, Y) at r_θ; centred, so that adding a constant to the labels moves the intercept alone."""
-        moved = self.source.moved(self.shrunk(theta))
+        moved = self.moved(theta)
         assert moved.label_covariance is not None
         return moved.label_covariance if self.fit_intercept else moved.cross
 
-    def shrunk(self, theta: float) -> Array:
-        """r_θ."""
-        return np.where(self.r < 0, theta * self.r, self.r)
+    def moved(self, theta: float) -> Moments:
+        """Source moments moved by r_θ; every α needs them."""
+        if theta not in self._moved:
+            self._moved[theta] = self.source.moved(np.where(self.r < 0, theta * self.r, self.r))
+        return self._moved[theta]
 
-    def solve(self, theta: float, alpha: float) -> tuple[Array, int, float]:
-        """Coefficients, rank and condition of one candidate."""
+    def solve(self, theta: float, alpha: float) -> Array:
+        """Coefficients of one candidate."""
         return solve_symmetric(self.matrix(theta, alpha), self.cross(theta))
 
 
@@ -149,7 +151,7 @@ def fit_stabilised(
     candidates = _candidates(whole, parts, gram)
     choice = _choose(candidates, source, target, whole, parts)
     solved = {i: whole.solve(*candidates[i]) for i in np.unique(choice)}
-    coef = np.stack([solved[i][0][:, label] for label, i in enumerate(choice)], axis=1)
+    coef = np.stack([solved[i][:, label] for label, i in enumerate(choice)], axis=1)
     label_mean = whole.source.label_mean
     assert label_mean is not None
     # The moved source mean, because its sampling error is shared with the label mean.
@@ -158,8 +160,7 @@ def fit_stabilised(
     return StabilisedFit(
         coef,
         intercept,
-        min(rank for _, rank, _ in solved.values()),
-        max(condition for *_, condition in solved.values()),
+        tuple(whole.matrix(*candidates[i]) for i in solved),
         shrinkage=chosen[:, 0],
         weight=chosen[:, 1],
     )
@@ -183,7 +184,7 @@ def _candidates(whole: _System, parts: Sequence[_System], gram: Gram) -> list[tu
         thetas = (1.0,)
     alphas = {"pooled": WEIGHTS, "source": (0.0,), "target": (1.0,)}[gram]
     pairs = [(theta, alpha) for theta in thetas for alpha in alphas if (theta, alpha) != (thetas[0], 0.0)]
-    safe = [p for p in pairs if all(smallest_eigenvalue(system.matrix(*p)) > 0 for system in (whole, *parts))]
+    safe = [p for p in pairs if all(is_positive_definite(system.matrix(*p)) for system in (whole, *parts))]
     return [(thetas[0], 0.0), *safe]
 
 
@@ -199,22 +200,12 @@ def _choose(
     if len(candidates) == 1:
         return np.argmin(risk, axis=0)
     for part, held_source, held_target in zip(parts, source.parts, target.parts, strict=False):
-        start = part.solve(0.0, 0.0)[0]
+        start = part.solve(0.0, 0.0)
         held = _System(held_source, held_target, whole.r, whole.fit_intercept)
         gradient = held.cross(1.0) - held.matrix(1.0, 0.0) @ start
-        steps = np.stack([part.solve(*pair)[0] - start for pair in candidates])
+        steps = np.stack([part.solve(*pair) - start for pair in candidates])
         risk += np.einsum("cdk,cdk->ck", steps, held.matrix(1.0, 1.0) @ steps - 2 * gradient)
     return np.argmin(risk, axis=0)
-
-
-def smallest_eigenvalue(A: Array) -> float:
-    """Smallest eigenvalue of A in correlation form, without the directions in which A vanishes."""
-    diagonal = np.abs(np.diagonal(A))
-    scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
-    values = linalg.eigvalsh(A / np.outer(scale, scale))
-    size = np.abs(values)
-    kept = values[size > RANK_TOLERANCE * max(size.max(initial=0), np.finfo(float).tiny)]
-    return float(kept.min(initial=np.inf))
 
 
 def is_well_conditioned(eigenvalue: float, without_folds: Sequence[float]) -> bool:

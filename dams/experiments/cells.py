@@ -58,14 +58,14 @@ class Cell:
     source_train: Sample
     target_train: Sample
     target_test: Sample
+    nonzeros: tuple[np.ndarray, np.ndarray]  # in every column of the training rows, source and target
     rate_distance: float
     dropped: tuple[str, ...] = field(default=())
 
     @cached_property
     def relative_missingness(self) -> RelativeMissingness:
         """r̂ from the training rows of both domains."""
-        source, target = self.source_train.X, self.target_train.X
-        return from_counts(count_nonzero(source), count_nonzero(target), len(source), len(target))
+        return from_counts(*self.nonzeros, len(self.source_train.X), len(self.target_train.X))
 
     def for_label(self, k: int) -> Cell:
         """The same cell with one label alone."""
@@ -94,8 +94,9 @@ def build_cell(key: CellKey, labels: tuple[Label, ...], clean: Clean, *, seed: i
     m_source, m_target = key.sampler.sample(clean.X.shape[1], generator(seed, "rates", *key.parts))
     rng = generator(seed, "corruption", *key.parts)
     parts = ((source_train, m_source), (target_train, m_target), (target_test, m_target))
-    corrupted = [delete_at_random(clean.X.take(rows, axis=0), rates, rng) for rows, rates in parts]
-    observed = count_nonzero(corrupted[0]) > 0
+    corrupted = [delete_at_random(clean.X.take(rows, axis=0), rates, rng, overwrite=True) for rows, rates in parts]
+    in_source, in_target = (count_nonzero(X) for X in corrupted[:2])
+    observed = in_source > 0
     if not observed.all():
         corrupted = [X[:, observed] for X in corrupted]
     samples = [Sample(X, clean.Y.take(rows, axis=0)) for X, (rows, _) in zip(corrupted, parts, strict=True)]
@@ -105,6 +106,7 @@ def build_cell(key: CellKey, labels: tuple[Label, ...], clean: Clean, *, seed: i
         source_train=samples[0],
         target_train=samples[1],
         target_test=samples[2],
+        nonzeros=(in_source[observed], in_target[observed]),
         rate_distance=float(np.linalg.norm(m_source - m_target)),
         dropped=tuple(name for name, seen in zip(clean.columns, observed, strict=True) if not seen),
     )

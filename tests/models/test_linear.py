@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
-from dams.models import MODELS
-from dams.models.linear import least_squares, solve_symmetric
+from dams.models import MODELS, linear
+from dams.models.linear import LinearFit, is_positive_definite, least_squares, solve_symmetric, spectrum
 from dams.moments import Moments
 
 
@@ -61,10 +61,28 @@ def test_the_rank_does_not_depend_on_units(train):
 
 def test_an_indefinite_system_is_solved():
     A, B = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0], [0.0]])
-    solution, rank, condition = solve_symmetric(A, B)
-    np.testing.assert_allclose(A @ solution, B)
-    assert rank == 2
-    assert condition == pytest.approx(3)
+    np.testing.assert_allclose(A @ solve_symmetric(A, B), B)
+    np.testing.assert_allclose(spectrum(A), [-1, 3])
+    assert LinearFit(B, B[0], (A,)).condition == pytest.approx(3)
+    assert not is_positive_definite(A)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 2**32), st.integers(1, 6), st.floats(-14, 0))
+def test_the_factor_of_a_well_posed_system_gives_what_its_eigenvectors_give(seed, d, power):
+    """Also where the smallest eigenvalue lies at either side of what counts as well posed."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    A = (basis * np.geomspace(1, 10**power, d)) @ basis.T
+    A, B = (A + A.T) / 2, rng.normal(size=(d, 2))
+    by_factor = solve_symmetric(A, A @ B)
+    np.testing.assert_allclose(A @ by_factor, A @ B, atol=1e-8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linear, "WELL_POSED", np.inf)
+        by_eigenvectors = solve_symmetric(A, A @ B)
+    assert is_positive_definite(A)
+    if power > -6:
+        np.testing.assert_allclose(by_factor, by_eigenvectors, rtol=1e-8, atol=1e-8)
 
 
 def test_nothing_to_fit_on_gives_the_label_mean():
