@@ -2,7 +2,7 @@
 # `--configfile config/quickstart.yaml` runs another configuration. See config/README.md for every key.
 from snakemake.utils import min_version
 
-min_version("9.8")
+min_version("9.27")
 
 
 include: "workflow/rules/common.smk"

@@ -21,6 +21,7 @@ class Dataset:
     title: str
     kind: Literal["scenario", "table", "uci"]
     path: str
+    rows: int | None = None  # of a table, where known: longer ones are cut into shorter jobs
 
     @property
     def load(self) -> Callable[..., Any]:
@@ -31,11 +32,11 @@ class Dataset:
 DATASETS: dict[str, Dataset] = {
     "redundant": Dataset("Redundant features", "scenario", "dams.datasets.synthetic:sample_redundant"),
     "confounded": Dataset("Confounded features", "scenario", "dams.datasets.synthetic:sample_confounded"),
-    "adult": Dataset("Adult", "uci", "dams.datasets.uci:prepare_uci"),
-    "bank": Dataset("Bank", "uci", "dams.datasets.uci:prepare_uci"),
-    "thyroid": Dataset("Thyroid", "uci", "dams.datasets.uci:prepare_uci"),
-    "digits": Dataset("Digits", "table", "dams.datasets.embedded:load_digits"),
-    "diabetes": Dataset("Diabetes", "table", "dams.datasets.embedded:load_diabetes"),
+    "adult": Dataset("Adult", "uci", "dams.datasets.uci:prepare_uci", 48842),
+    "bank": Dataset("Bank", "uci", "dams.datasets.uci:prepare_uci", 41188),
+    "thyroid": Dataset("Thyroid", "uci", "dams.datasets.uci:prepare_uci", 2800),
+    "digits": Dataset("Digits", "table", "dams.datasets.embedded:load_digits", 1797),
+    "diabetes": Dataset("Diabetes", "table", "dams.datasets.embedded:load_diabetes", 442),
 }
 
 

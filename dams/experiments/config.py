@@ -46,10 +46,6 @@ Unique = Annotated[list[T], AfterValidator(_once)]
 OneOrMore = Annotated[list[T], Field(min_length=1), AfterValidator(_once)]
 
 
-# Cells in one job, by what it fits: a model family, or a method with jobs of its own. Results do not depend on it.
-DEFAULT_BLOCK_SIZE = {"linear": 100, "xgboost": 20, "mlp": 4} | {n: 4 for n, m in METHODS.items() if m.shared}
-
-
 class ConfigError(ValueError):
     """A configuration that can't be run, with one line for every mistake."""
 
@@ -145,10 +141,11 @@ Regime = Annotated[NestedRegime | FreeRegime | OpposingRegime, Field(discriminat
 
 
 class Repeats(Strict):
-    """How often a model is fitted: rate draws times coefficient vectors β."""
+    """How often a model is fitted, rate draws times coefficient vectors β, and by which engine if not the default."""
 
     draws: Count
     betas: Count = 1
+    engine: str | None = None
 
 
 class Cap(Strict):
@@ -187,7 +184,10 @@ class Study(Strict):
     @field_validator("models")
     @classmethod
     def _known_models(cls, models: dict[str, Repeats]) -> dict[str, Repeats]:
-        return _known(models, MODELS, "model")
+        for name, repeats in _known(models, MODELS, "model").items():
+            if repeats.engine is not None:
+                _known([repeats.engine], MODELS[name].engines, f"engine of {name}")
+        return models
 
     @field_validator("outputs")
     @classmethod
@@ -261,12 +261,13 @@ class Config(Strict):
     theory: bool = False
     eicu: Eicu | None = None
     bootstrap: Bootstrap = Bootstrap()
-    block_size: Annotated[dict[str, Count], Field(validate_default=True)] = {}
+    # Cells in one job, by what it fits: a model family, or a method with jobs of its own. Results do not depend on it.
+    block_size: dict[str, Count] = {}
 
     @field_validator("block_size")
     @classmethod
-    def _block_size_of_every_group(cls, given: dict[str, int]) -> dict[str, int]:
-        return DEFAULT_BLOCK_SIZE | _known(given, DEFAULT_BLOCK_SIZE, "group of fits")
+    def _known_groups(cls, given: dict[str, int]) -> dict[str, int]:
+        return _known(given, [*MODELS, *(name for name, method in METHODS.items() if method.shared)], "group of fits")
 
     @model_validator(mode="after")
     def _known_datasets(self) -> Config:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dams.experiments.config import Config, Study
+from dams.experiments.costs import cell_seconds, cells_a_job
 from dams.experiments.methods import METHODS
 from dams.experiments.outputs import OUTPUTS
 from dams.missingness import Free, Nested, Opposing
@@ -46,6 +47,7 @@ class Fit:
     model: str
     draws: int
     betas: int
+    engine: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,16 @@ class Block:
     def path(self) -> str:
         """Where its records go, without folder and suffix."""
         return f"{self.study}/{self.dataset}-{self.group}-{self.number:04d}"
+
+    @property
+    def cell_seconds(self) -> float:
+        """Expected seconds of one of its cells."""
+        return cell_seconds(self.dataset, self.rows, self.fits, len(self.label_kinds))
+
+    @property
+    def seconds(self) -> float:
+        """Expected seconds of the job."""
+        return len(self.cells) * self.cell_seconds
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -100,7 +112,9 @@ def fit_groups(study: Study) -> dict[str, list[Fit]]:
                     min(repeats.draws, cap.draws or repeats.draws),
                     min(repeats.betas, cap.betas or repeats.betas),
                 )
-                groups.setdefault(name if method.shared else model, []).append(Fit(name, model, draws, betas))
+                groups.setdefault(name if method.shared else model, []).append(
+                    Fit(name, model, draws, betas, repeats.engine)
+                )
     return groups
 
 
@@ -110,8 +124,8 @@ def blocks(config: Config) -> Iterator[Block]:
         for dataset in study.datasets:
             for group, fits in fit_groups(study).items():
                 cells = cell_keys(study, dataset, max(fit.draws for fit in fits))
-                size = config.block_size[group]
                 whole = Block(name, dataset, group, 0, (), tuple(fits), tuple(study.labels), study.rows, config.seed)
+                size = config.block_size.get(group) or cells_a_job(len(cells), whole.cell_seconds)
                 for number, start in enumerate(range(0, len(cells), size)):
                     yield replace(whole, number=number, cells=tuple(cells[start : start + size]))
 

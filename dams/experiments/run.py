@@ -75,7 +75,7 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
                     chosen = wanted[part.labels]
                     if chosen.any():
                         train, test = part.train.select(chosen), part.test.select(chosen)
-                        mse[part.labels[chosen]] = MODELS[fit.model].errors(train, test, rng)
+                        mse[part.labels[chosen]] = MODELS[fit.model].engine(fit.engine)(train, test, rng)
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"
                 log.warning("%s %s with %s failed: %s", cell.key.parts, name, fit.model, failure)

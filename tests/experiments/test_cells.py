@@ -124,7 +124,7 @@ def test_epsilons_have_streams_of_their_own():
 
 
 def test_columns_the_source_never_shows_are_dropped_and_named(monkeypatch, table):
-    def lose_b(X, rates, rng):
+    def lose_b(X, rates, rng, *, overwrite):
         corrupted = X.copy()
         if len(X) == 80 and not lost:
             corrupted[:, 1] = 0

@@ -40,7 +40,6 @@ def test_defaults(small):
     assert run.seed == 2023
     assert run.bootstrap.replicates == 2000
     assert run.studies["one"].labels == ["random_linear"]
-    assert set(run.block_size) >= {"linear", "xgboost", "mlp"}
 
 
 @pytest.mark.parametrize(
@@ -170,14 +169,20 @@ def test_a_study_must_have_something_to_fit(small, study):
     assert "none of the methods (closed_form) can be used with any of the models (xgboost)" in mistakes(small)
 
 
+def test_engines_belong_to_a_model(small, study):
+    study["models"] = {"mlp": {"draws": 1, "engine": "skleran"}}
+    assert "unknown engine of mlp 'skleran'; did you mean 'sklearn'?" in mistakes(small)
+    study["models"] = {"linear": {"draws": 1, "engine": "sklearn"}}
+    assert "unknown engine of linear 'sklearn'; valid are: fast." in mistakes(small)
+
+
 def test_block_sizes_of_unknown_groups(small):
     small["block_size"] = {"linaer": 5}
     assert "block_size: unknown group of fits 'linaer'; did you mean 'linear'?" in mistakes(small)
     small["block_size"] = {"linear": 0}
     assert "block_size.linear: Input should be greater than or equal to 1, got 0" in mistakes(small)
     small["block_size"] = {"linear": 5}
-    assert parse(small).block_size["linear"] == 5
-    assert parse(small).block_size["mlp"] == config.DEFAULT_BLOCK_SIZE["mlp"]
+    assert parse(small).block_size == {"linear": 5}
 
 
 def test_a_name_that_leaves_the_results_folder(small):

@@ -171,3 +171,14 @@ def test_all_predictors_agree_where_the_rates_do(scenarios, study, run_all):
     means = run_all(scenarios).groupby(["dataset", "labels", "method"])["score"].mean().unstack("method")
     spread = means.max(axis="columns") - means.min(axis="columns")
     assert (spread < 0.01).all()
+
+
+def test_the_reference_engine_is_another_one_for_the_same_cells(small, study, run_all):
+    study |= {"datasets": ["redundant"], "rows": 400, "methods": ["oracle"]}
+    scores = {}
+    for engine in ("fast", "sklearn"):
+        study["models"] = {"mlp": {"draws": 1, "engine": engine}}
+        scores[engine] = run_all(small)
+    assert scores["fast"]["var_y"].equals(scores["sklearn"]["var_y"])
+    assert scores["fast"]["score"][0] != scores["sklearn"]["score"][0]
+    assert scores["fast"]["score"][0] == pytest.approx(scores["sklearn"]["score"][0], abs=0.1)

@@ -15,8 +15,12 @@ rule run_block:
     conda:
         "../../environment.yml"
     threads: 1
+    # The longest first, so that no core waits for a late long one.
+    priority: lambda wildcards: block_of(wildcards).seconds
     resources:
         mem_mb=1500,
+        # Minutes, for schedulers that want a limit: ten times what is expected here, and time to start.
+        runtime=lambda wildcards: 10 + round(10 * block_of(wildcards).seconds / 60),
     params:
         block=block_of,
     message:

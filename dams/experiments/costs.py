@@ -1,0 +1,49 @@
+"""What cells cost, by measurement, so that jobs are of one length and the longest start first.
+
+Only the cutting of work into jobs depends on it, never a result. `benchmarks/README.md` has the measurements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dams.datasets.registry import DATASETS
+from dams.experiments.methods import METHODS
+
+if TYPE_CHECKING:
+    from dams.experiments.design import Fit
+
+# Seconds on one core, all for 10,000 rows: a cell; a fit of one label; what a method prepares, for one label if it
+# looks at labels. What is not listed is taken for free.
+CELL = 0.015
+FIT = {"xgboost": 0.06, "mlp": 0.3}
+PREPARATION = {"imputed": 0.4, "two_way": 0.9}
+# Copies of the training rows that a method stacks.
+COPIES = {"two_way": 3}
+# A job should last about so long: many times the seconds it takes to start, and short beside a whole run.
+JOB = 40.0
+# Rows of a table that nothing is known of.
+ROWS = 10_000
+
+
+def cell_seconds(dataset: str, rows: int, fits: tuple[Fit, ...], n_kinds: int) -> float:
+    """Expected seconds of a cell with these fits, each for its β of every kind of label.
+
+    `rows` are those sampled from a scenario; a table has its own.
+    """
+    known = DATASETS.get(dataset)
+    if known is None or known.kind != "scenario":
+        rows = known.rows if known is not None and known.rows else ROWS
+    seconds = CELL
+    for method in {fit.method for fit in fits}:
+        labels = max(fit.betas for fit in fits if fit.method == method) * n_kinds
+        seconds += PREPARATION.get(method, 0.0) * (labels if METHODS[method].per_label else 1)
+    for fit in fits:
+        seconds += FIT.get(fit.model, 0.0) * COPIES.get(fit.method, 1) * fit.betas * n_kinds
+    return seconds * rows / 10_000
+
+
+def cells_a_job(n_cells: int, seconds: float) -> int:
+    """How many of `n_cells` cells, each of that cost, go into a job, so that all jobs are alike."""
+    n_jobs = min(max(1, round(n_cells * seconds / JOB)), n_cells)
+    return -(-n_cells // n_jobs)
