@@ -287,6 +287,8 @@ def _provenance(evidence: Evidence) -> dict[str, Any] | None:
         "machine": content["machine"],
         "python": content["python"],
         "packages": content["packages"],
+        "wall": content.get("wall_seconds"),
+        "memory": content.get("peak_memory_mb"),
         "times": DataTable(["Part", "Seconds, all jobs"], times, [False, True]),
         "config": yaml.safe_dump(content["config"], allow_unicode=True, sort_keys=False),
     }

@@ -6,17 +6,24 @@ import csv
 import json
 import os
 import platform
+import re
 import subprocess
+import time
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 PACKAGES = ["dams", "numpy", "scipy", "pandas", "scikit-learn", "xgboost-cpu", "matplotlib", "snakemake"]
+# Under the results folder: the times at which Snakemake started to work on the run.
+STARTS = "logs/starts.txt"
+_NUMBER = re.compile(r"-\d+$")
 
 
-def write_provenance(path: str | Path, config: dict[str, Any], benchmarks: str | Path) -> None:
-    """Write provenance.json; `benchmarks` is the folder of Snakemake's benchmark files of this run."""
+def write_provenance(path: str | Path, config: dict[str, Any], results: str | Path) -> None:
+    """Write provenance.json for the run in `results`, where Snakemake keeps benchmark files of every job."""
+    benchmarks = Path(results) / "benchmarks"
     content = {
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
@@ -24,19 +31,56 @@ def write_provenance(path: str | Path, config: dict[str, Any], benchmarks: str |
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
+        "wall_seconds": wall_seconds(Path(results) / STARTS, benchmarks),
+        "peak_memory_mb": peak_memory(benchmarks),
         "job_seconds": job_seconds(benchmarks),
     }
     Path(path).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def job_seconds(benchmarks: str | Path) -> dict[str, float]:
-    """Add up the seconds of all jobs, by rule."""
+def note_start(results: str | Path) -> None:
+    """Note that Snakemake starts, or starts again, to work on a run."""
+    path = Path(results) / STARTS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a", encoding="utf-8") as stream:
+        stream.write(f"{time.time():.1f}\n")
+
+
+def wall_seconds(starts: Path, benchmarks: Path) -> float | None:
+    """Seconds from each start to the last job that ended before the next one, added up; None if no start is known.
+
+    So the time between an interruption and its resumption does not count, nor a job that was cut off.
+    """
+    if not starts.exists():
+        return None
+    times = [float(line) for line in starts.read_text(encoding="utf-8").split()]
+    ends = [file.stat().st_mtime for file in benchmarks.rglob("*.tsv")]
+    total = 0.0
+    for start, following in zip(times, [*times[1:], float("inf")], strict=True):
+        total += max((end - start for end in ends if start <= end < following), default=0.0)
+    return round(total, 1)
+
+
+def job_seconds(benchmarks: Path) -> dict[str, float]:
+    """Add up the seconds of all jobs by part: study, data set and group of fits, or rule."""
     seconds: dict[str, float] = defaultdict(float)
-    for file in sorted(Path(benchmarks).rglob("*.tsv")):
+    for file, row in _benchmarks(benchmarks):
+        rule, *names = file.relative_to(benchmarks).with_suffix("").parts
+        part = f"{names[0]}: {_NUMBER.sub('', names[1])}" if rule == "run_block" else rule
+        seconds[part] += float(row["s"])
+    return {part: round(total, 1) for part, total in sorted(seconds.items())}
+
+
+def peak_memory(benchmarks: Path) -> float | None:
+    """Megabytes of the largest job; None where Snakemake could not tell."""
+    sizes = [row.get("max_rss", "-") for _, row in _benchmarks(benchmarks)]
+    return max((float(size) for size in sizes if size not in ("-", "NA", "")), default=None)
+
+
+def _benchmarks(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
+    for file in sorted(folder.rglob("*.tsv")):
         with open(file, encoding="utf-8") as stream:
-            rule = file.relative_to(benchmarks).parts[0].removesuffix(".tsv")
-            seconds[rule] += sum(float(row["s"]) for row in csv.DictReader(stream, delimiter="\t"))
-    return {rule: round(total, 1) for rule, total in sorted(seconds.items())}
+            yield from ((file, row) for row in csv.DictReader(stream, delimiter="\t"))
 
 
 def _version(package: str) -> str | None:

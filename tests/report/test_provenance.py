@@ -1,35 +1,40 @@
 """Provenance: code, configuration, versions and times."""
 
 import json
+import os
 import platform
+import time
 
 import pytest
 
 from dams.report import provenance
-from dams.report.provenance import job_seconds, write_provenance
+from dams.report.provenance import STARTS, job_seconds, note_start, peak_memory, wall_seconds, write_provenance
 
 
 @pytest.fixture
 def benchmarks(tmp_path):
-    for name, seconds in (("run_block/one/a-0000", 1.25), ("run_block/one/a-0001", 2.0), ("gather_records", 0.5)):
+    jobs = {"run_block/one/a-mlp-0000": 1.25, "run_block/one/a-mlp-0001": 2.0, "gather_records": 0.5}
+    for name, seconds in jobs.items():
         path = tmp_path / "benchmarks" / f"{name}.tsv"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
+        path.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:01\t{100 * seconds}\n")
     return tmp_path / "benchmarks"
 
 
-def test_seconds_add_up_by_rule(benchmarks):
-    assert job_seconds(benchmarks) == {"gather_records": 0.5, "run_block": 3.2}
+def test_seconds_add_up_by_part(benchmarks):
+    assert job_seconds(benchmarks) == {"gather_records": 0.5, "one: a-mlp": 3.2}
 
 
 def test_provenance_says_what_made_the_results(benchmarks, tmp_path):
-    write_provenance(tmp_path / "provenance.json", {"name": "mine", "seed": 1}, benchmarks)
+    write_provenance(tmp_path / "provenance.json", {"name": "mine", "seed": 1}, tmp_path)
     content = json.loads((tmp_path / "provenance.json").read_text(encoding="utf-8"))
     assert content["config"] == {"name": "mine", "seed": 1}
     assert content["python"] == platform.python_version()
     assert content["packages"]["numpy"]
     assert content["machine"]["cores"] >= 1
-    assert content["job_seconds"]["run_block"] == 3.2
+    assert content["job_seconds"]["one: a-mlp"] == 3.2
+    assert content["wall_seconds"] is None
+    assert content["peak_memory_mb"] == 200
 
 
 def test_without_git_there_is_no_commit(benchmarks, tmp_path, monkeypatch):
@@ -37,7 +42,30 @@ def test_without_git_there_is_no_commit(benchmarks, tmp_path, monkeypatch):
         raise FileNotFoundError("git")
 
     monkeypatch.setattr(provenance.subprocess, "run", not_installed)
-    write_provenance(tmp_path / "provenance.json", {}, benchmarks)
+    write_provenance(tmp_path / "provenance.json", {}, tmp_path)
     content = json.loads((tmp_path / "provenance.json").read_text(encoding="utf-8"))
     assert content["commit"] is None
     assert content["uncommitted_changes"] is False
+
+
+def test_the_time_between_interruption_and_resumption_does_not_count(benchmarks, tmp_path):
+    starts = tmp_path / STARTS
+    starts.parent.mkdir()
+    starts.write_text("1000.0\n5000.0\n9000.0\n")
+    for end, file in zip((1020, 5003, 5005), sorted(benchmarks.rglob("*.tsv")), strict=True):
+        os.utime(file, (end, end))
+    assert wall_seconds(starts, benchmarks) == 20 + 5
+
+
+def test_every_start_is_noted(tmp_path):
+    for _ in range(2):
+        note_start(tmp_path)
+    noted = [float(line) for line in (tmp_path / STARTS).read_text().split()]
+    assert len(noted) == 2
+    assert all(abs(seconds - time.time()) < 60 for seconds in noted)
+
+
+def test_memory_that_was_not_measured(benchmarks):
+    for file in benchmarks.rglob("*.tsv"):
+        file.write_text("s\tmax_rss\n0.1\tNA\n")
+    assert peak_memory(benchmarks) is None

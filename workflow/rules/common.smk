@@ -6,6 +6,7 @@ from dams.experiments import config as dams_config
 from dams.experiments import design
 from dams.experiments.data import write_json
 from dams.experiments.outputs import THEORY_FIGURES
+from dams.report.provenance import note_start
 
 # Snakemake merges every file it is given, so the default is read only where none was named.
 if "studies" not in config:

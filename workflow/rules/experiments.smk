@@ -12,11 +12,11 @@ rule run_block:
         f"{RESULTS}/logs/run_block/{{study}}/{{dataset}}-{{group}}-{{number}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/run_block/{{study}}/{{dataset}}-{{group}}-{{number}}.tsv"
+    # The longest first, so that no core waits for a late long one.
+    priority: lambda wildcards: block_of(wildcards).seconds
     conda:
         "../../environment.yml"
     threads: 1
-    # The longest first, so that no core waits for a late long one.
-    priority: lambda wildcards: block_of(wildcards).seconds
     resources:
         mem_mb=1500,
         # Minutes, for schedulers that want a limit: ten times what is expected here, and time to start.

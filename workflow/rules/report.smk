@@ -177,7 +177,7 @@ rule write_provenance:
         mem_mb=500,
     params:
         config=RUN.model_dump(mode="json"),
-        benchmarks=f"{RESULTS}/benchmarks",
+        results=RESULTS,
     message:
         "Writing down what made these results"
     script:
@@ -212,6 +212,7 @@ rule write_report:
 # So that a report can be made of a run that was interrupted.
 onstart:
     write_json(RUN.model_dump(mode="json"), f"{RESULTS}/config.json")
+    note_start(RESULTS)
 
 
 onsuccess:

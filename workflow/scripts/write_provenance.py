@@ -4,4 +4,4 @@ from dams.experiments.progress import job_log
 from dams.report.provenance import write_provenance
 
 with job_log(snakemake.log[0]):
-    write_provenance(snakemake.output[0], snakemake.params.config, snakemake.params.benchmarks)
+    write_provenance(snakemake.output[0], snakemake.params.config, snakemake.params.results)
