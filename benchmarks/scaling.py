@@ -1,0 +1,149 @@
+"""How time and memory grow with rows, columns, β, draws and cores: `python -m benchmarks.scaling [--csv FILE]`.
+
+Blocks of Bank, free regime, the experiments' own jobs, each in a process of its own: processor seconds and peak memory
+are those of the process, less those of one that only loads the libraries and the data. Cores: the same two blocks one
+after the other and side by side, by the clock. A figure is drawn beside the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dams.datasets import load_uci
+from dams.experiments.design import Block, CellKey, Fit
+from dams.experiments.run import run_block
+from dams.missingness import Free
+
+METHODS = ("oracle", "source", "nonparametric")
+GROUPS = {
+    "linear": tuple(("linear", method) for method in (*METHODS, "closed_form")),
+    "xgboost": tuple(("xgboost", method) for method in METHODS),
+    "mlp": tuple(("mlp", method) for method in METHODS),
+    "imputed": (("linear", "imputed"),),
+    "two_way": (("linear", "two_way"),),
+}
+# Where nothing else is said; small, so that the MLP takes seconds.
+BASE = {"rows": 10_000, "columns": 39, "betas": 2, "draws": 1}
+STEPS = {
+    "rows": (2_500, 5_000, 10_000, 20_000, 40_000),
+    "columns": (5, 10, 20, 39),
+    "betas": (1, 2, 4, 8),
+    "draws": (1, 2, 4),
+}
+TITLES = {"rows": "rows", "columns": "columns", "betas": "label vectors β", "draws": "rate draws"}
+
+
+def run_one(group: str, rows: int, columns: int, betas: int, draws: int) -> tuple[float, float]:
+    """Run a block here; return processor seconds and the growth of peak memory in MB."""
+    # From rare to frequent dummies alike: every part of the columns looks like the whole.
+    table = load_uci("bank").sample(rows, random_state=0)
+    table = table.iloc[:, np.linspace(0, table.shape[1] - 1, columns).round().astype(int)]
+    cells = tuple(CellKey("bank", "free", None, Free(), draw) for draw in range(draws))
+    fits = tuple(Fit(method, model, draws, betas) for model, method in GROUPS[group])
+    block = Block("benchmark", "bank", group, 0, cells, fits, ("random_linear",), 0, 2023)
+    run_block(replace(block, cells=cells[:1]), table.head(500))  # the first fit loads libraries
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    run_block(block, table)
+    seconds = time.process_time() - start
+    return seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def start(group: str, sizes: dict[str, int]) -> subprocess.Popen[str]:
+    """Start `run_one` in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scaling", "--one", group, *map(str, sizes.values())]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def finish(child: subprocess.Popen[str]) -> tuple[float, float]:
+    answer, _ = child.communicate()
+    if child.returncode:
+        raise RuntimeError(f"{' '.join(map(str, child.args))} failed")
+    seconds, memory = answer.split()
+    return float(seconds), float(memory)
+
+
+def grow(group: str) -> list[dict[str, object]]:
+    """Vary one size at a time."""
+    rows = []
+    for what, values in STEPS.items():
+        for value in values:
+            seconds, memory = finish(start(group, BASE | {what: value}))
+            rows.append({"group": group, "varied": what, "value": value, "seconds": seconds, "memory_mb": memory})
+            print(f"{group} {what} {value}: {seconds:.2f} s, {memory:.0f} MB", flush=True)
+    return rows
+
+
+def two_cores(group: str) -> list[dict[str, object]]:
+    """Seconds by the clock of two equal blocks, one after the other and side by side."""
+    sizes = BASE | {"rows": 20_000, "draws": 40 if group == "linear" else 2}
+    begun = time.perf_counter()
+    for _ in range(2):
+        finish(start(group, sizes))
+    one = time.perf_counter() - begun
+    begun = time.perf_counter()
+    for child in [start(group, sizes) for _ in range(2)]:
+        finish(child)
+    two = time.perf_counter() - begun
+    print(f"{group}: two blocks {one:.1f} s on one core, {two:.1f} s on two", flush=True)
+    return [
+        {"group": group, "varied": "cores", "value": cores, "seconds": seconds}
+        for cores, seconds in ((1, one), (2, two))
+    ]
+
+
+def draw(table: pd.DataFrame, stem: Path) -> None:
+    """One panel a size, seconds against it on doubled scales, one line a group of fits."""
+    from dams.report.figures import legend_below, line_of, new_figure, save_figure
+
+    looks = dict(zip(GROUPS, ("closed_form", "source", "nonparametric", "imputed", "two_way"), strict=True))
+    figure, axes = new_figure(2, 4, width=9, height=4.6, sharex="col", sharey="row")
+    for column, what in enumerate(STEPS):
+        for row, (measure, title) in enumerate((("seconds", "processor seconds"), ("memory_mb", "memory, MB"))):
+            panel = axes[row, column]
+            for group in GROUPS:
+                part = table[(table["group"] == group) & (table["varied"] == what)]
+                panel.plot(
+                    part["value"], part[measure].clip(lower=1e-3), label=group, **line_of(looks[group]).options()
+                )
+            panel.set_xscale("log", base=2)
+            panel.set_xticks(STEPS[what], [f"{value:,}" for value in STEPS[what]], minor=False)
+            if row == 0:
+                panel.set_yscale("log")
+            else:
+                panel.set_xlabel(TITLES[what])
+                panel.set_ylim(bottom=0)
+            if column == 0:
+                panel.set_ylabel(title)
+    legend_below(figure, axes[0, 0], columns=len(GROUPS))
+    save_figure(figure, stem)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP")
+    parser.add_argument("--csv", metavar="FILE", help="write the table, and the figure beside it")
+    parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        group, *sizes = arguments.one
+        print(*run_one(group, *map(int, sizes)))
+        return
+    rows = [row for group in arguments.groups for row in (*grow(group), *two_cores(group))]
+    table = pd.DataFrame(rows)
+    if arguments.csv:
+        table.to_csv(arguments.csv, index=False, float_format="%.4g")
+        draw(table, Path(arguments.csv).with_suffix(""))
+    print(table.round(3).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()
