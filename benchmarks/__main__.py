@@ -1,7 +1,7 @@
 """Run every benchmark of this folder one after another: `make bench`.
 
-Each module prints its table and writes it to benchmarks/results/<module>.csv. UCI files come from DAMS_DATA_DIR or are
-downloaded.
+Each module prints its table and writes it to benchmarks/results/<module>.csv; then the table of ratios in
+benchmarks/README.md is renewed. UCI files come from DAMS_DATA_DIR or are downloaded.
 """
 
 import pkgutil
@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 import benchmarks
+from benchmarks import ratios
 
 # Not measurements themselves.
-SHARED = {"__main__", "cells"}
+SHARED = {"__main__", "cells", "ratios"}
 
 
 def main() -> int:
@@ -27,6 +28,7 @@ def main() -> int:
         command = [sys.executable, "-m", f"benchmarks.{module.name}", "--csv", str(target)]
         if subprocess.run(command).returncode:
             failed.append(module.name)
+    ratios.write()
     if failed:
         print(f"\nFailed: {', '.join(failed)}", file=sys.stderr)
     return len(failed)
