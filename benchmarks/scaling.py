@@ -1,8 +1,8 @@
 """How time and memory grow with rows, columns, β, draws and cores: `python -m benchmarks.scaling [--csv FILE]`.
 
-Blocks of Bank, free regime, the experiments' own jobs, each in a process of its own: processor seconds of the block, and
-peak memory of the process with its libraries. Cores: the same two blocks one after the other and side by side, by the
-clock. A figure is drawn beside the table.
+Blocks of Bank, free regime, the jobs of the experiments, each in a process of its own: processor seconds of the block,
+and peak memory of the process with its libraries. Cores: the same two blocks one after the other and side by side, by
+the clock. A figure is drawn beside the table.
 """
 
 from __future__ import annotations
