@@ -73,6 +73,17 @@ def test_shipped_configurations_give_a_plan(project, config):
     assert "run_block" in answer.stdout
 
 
+def test_results_that_came_with_the_code_are_made_anew(project):
+    """Tables and figures of the paper are in git, without the records behind them."""
+    results = project.folder / "results/paper"
+    for file in ("report.html", "provenance.json", "tables/table1.csv"):
+        (results / file).parent.mkdir(parents=True, exist_ok=True)
+        (results / file).touch()
+    answer = project.run("--dry-run", config="config/paper.yaml")
+    assert answer.returncode == 0, answer.stdout
+    assert "run_block" in answer.stdout
+
+
 METHOD = '''"""Guess: labels predicted by the label mean."""
 
 import numpy as np
