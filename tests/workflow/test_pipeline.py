@@ -70,7 +70,7 @@ def test_a_misspelt_key_stops_before_any_job(project):
 def test_shipped_configurations_give_a_plan(project, config):
     answer = project.run("--dry-run", config=config)
     assert answer.returncode == 0, answer.stdout
-    assert "run_block" in answer.stdout
+    assert "\nrule run_block:" in answer.stdout
 
 
 def test_results_that_came_with_the_code_are_made_anew(project):
@@ -81,7 +81,7 @@ def test_results_that_came_with_the_code_are_made_anew(project):
         (results / file).touch()
     answer = project.run("--dry-run", config="config/paper.yaml")
     assert answer.returncode == 0, answer.stdout
-    assert "run_block" in answer.stdout
+    assert "\nrule run_block:" in answer.stdout
 
 
 METHOD = '''"""Guess: labels predicted by the label mean."""
