@@ -195,17 +195,21 @@ def _choose(
     whole: _System,
     parts: Sequence[_System],
 ) -> Array:
-    """Index of the candidate with the least estimated target risk, one a label; of equals the first."""
-    risk = np.zeros((len(candidates), whole.cross(0.0).shape[1]))
+    """Index of the candidate with the least estimated target risk plus its standard error, one a label.
+
+    The error, over folds, keeps a candidate from being chosen for luck. Of equals the first.
+    """
+    risks = np.zeros((len(parts), len(candidates), whole.cross(0.0).shape[1]))
     if len(candidates) == 1:
-        return np.argmin(risk, axis=0)
-    for part, held_source, held_target in zip(parts, source.parts, target.parts, strict=False):
+        return np.zeros(risks.shape[2], dtype=int)
+    for risk, part, held_source, held_target in zip(risks, parts, source.parts, target.parts, strict=False):
         start = part.solve(0.0, 0.0)
         held = _System(held_source, held_target, whole.r, whole.fit_intercept)
         gradient = held.cross(1.0) - held.matrix(1.0, 0.0) @ start
         steps = np.stack([part.solve(*pair) - start for pair in candidates])
-        risk += np.einsum("cdk,cdk->ck", steps, held.matrix(1.0, 1.0) @ steps - 2 * gradient)
-    return np.argmin(risk, axis=0)
+        risk[:] = np.einsum("cdk,cdk->ck", steps, held.matrix(1.0, 1.0) @ steps - 2 * gradient)
+    error = risks.std(axis=0, ddof=1) / np.sqrt(len(parts))
+    return np.argmin(risks.mean(axis=0) + error, axis=0)
 
 
 def is_well_conditioned(eigenvalue: float, without_folds: Sequence[float]) -> bool:
