@@ -26,7 +26,7 @@ from dams.relative import count_nonzero
 Array = np.ndarray
 Gram = Literal["pooled", "target", "source"]
 
-N_FOLDS = 5
+N_FOLDS = 10
 SHRINKAGES = (0.0, 0.5, 0.75, 0.9, 1.0)
 WEIGHTS = (0.0, 0.05, 0.2, 0.5, 1.0)
 # M is well conditioned if its smallest eigenvalue is so many standard errors from zero; then θ = 1 is not questioned.

@@ -26,7 +26,7 @@ def closed_form_as_published(cell: Cell, rng: np.random.Generator) -> tuple[Samp
 
 
 def _folds(X: np.ndarray, Y: np.ndarray | None = None) -> FoldedMoments:
-    """Moments of five runs of rows: a cell's rows are shuffled, so runs, which need no copy, will do."""
+    """Moments of equal runs of rows: a cell's rows are shuffled, so runs, which need no copy, will do."""
     ends = np.linspace(0, len(X), N_FOLDS + 1).astype(int)
     runs = [slice(start, stop) for start, stop in pairwise(ends)]
     parts = tuple(Moments.of(X[rows], None if Y is None else Y[rows]) for rows in runs)
