@@ -85,7 +85,8 @@ def _run(path: Path, cores: str, further: list[str]) -> int:
         return 1
     results = Path("results") / name
     log = results / "logs" / "snakemake.log"
-    command = [sys.executable, "-m", "snakemake", "--cores", cores, "--configfile", str(path), *further]
+    # --configfile takes all names that follow it, so that a target must not come next.
+    command = [sys.executable, "-m", "snakemake", "--configfile", str(path), "--cores", cores, *further]
     code = runner.run(command, log)
     if code and LOCKED in log.read_text(encoding="utf-8"):
         print(
