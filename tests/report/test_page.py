@@ -219,6 +219,7 @@ def test_intervals_read_well():
 
 def test_symbols_are_set():
     assert mathematics("m^t < n_s & E[x]_ij") == "m<sup>t</sup> &lt; n<sub>s</sub> &amp; E[x]<sub>ij</sub>"
+    assert mathematics("Σ_j β_j²") == "Σ<sub>j</sub> β<sub>j</sub>²"
     assert mathematics("file_name.csv") == "file_name.csv"
     assert mathematics("mˢ ? mᵗ") == "mˢ\u00a0?\u00a0mᵗ"
 
