@@ -10,6 +10,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/experiments.smk"
 include: "workflow/rules/theory.smk"
 include: "workflow/rules/eicu.smk"
+include: "workflow/rules/diagnostics.smk"
 include: "workflow/rules/report.smk"
 
 

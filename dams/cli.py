@@ -8,6 +8,9 @@ from pathlib import Path
 
 from dams.experiments import config
 
+# What Snakemake says of a folder with a lock.
+LOCKED = "cannot be locked"
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
@@ -82,9 +85,16 @@ def _run(path: Path, cores: str, further: list[str]) -> int:
         return 1
     results = Path("results") / name
     log = results / "logs" / "snakemake.log"
-    command = [sys.executable, "-m", "snakemake", "--cores", cores, "--configfile", str(path), *further]
+    # --configfile takes all names that follow it, so that a target must not come next.
+    command = [sys.executable, "-m", "snakemake", "--configfile", str(path), "--cores", cores, *further]
     code = runner.run(command, log)
-    if code:
+    if code and LOCKED in log.read_text(encoding="utf-8"):
+        print(
+            "The folder is locked: another run is going on, or one was killed and left its lock. If none is, type\n"
+            f"    dams run {path} --unlock\nand run again; what was finished is kept.",
+            file=sys.stderr,
+        )
+    elif code:
         print(f"Snakemake stopped with code {code}; its whole log is {log}.", file=sys.stderr)
         print(
             f"`dams report {results}` makes a report of what there is; running again goes on from there.",

@@ -37,6 +37,17 @@ def refuse_nan(X: Any, *, name: str) -> None:
     )
 
 
+def refuse_infinite(X: Any, *, name: str) -> None:
+    """Raise where a dense X holds infinite values: a lost value is a product with zero, and 0 · ∞ is no number."""
+    values = np.asarray(X)
+    infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(values.shape, dtype=bool)
+    if infinite.any():
+        where = describe_columns(np.flatnonzero(infinite.any(axis=0)), column_names(X))
+        raise ValueError(
+            f"{name} contains infinite values in {where}: give finite ones, or drop these rows or columns."
+        )
+
+
 def check_covariates(X: Any, *, name: str) -> Any:
     """Return X as a float array or CSR matrix with two dimensions and at least one row; refuse NaN."""
     # Imported late: masks and configurations need the rest of this module, and not to wait for scikit-learn.

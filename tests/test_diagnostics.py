@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from dams import apply_missingness, check_ucar
-from dams.diagnostics import MIN_EXPECTED, _Blocks, _pairs, _PooledRanks, _values
+from dams import apply_missingness, check_ucar, diagnostics
+from dams.diagnostics import MIN_EXPECTED, _Blocks, _bootstrap, _Checks, _pairs, _PooledRanks, _values
 
 NAMES = ["flag", "rare", "count", "value", "tail"]
 
@@ -141,3 +141,27 @@ def test_messages():
         check_ucar(source, target[:10])
     with pytest.raises(ValueError, match="same columns as the source"):
         check_ucar(source, target.drop(columns="flag"))
+
+
+def one_sided(influence, z):
+    """One check with these influences by source block, z standard errors off."""
+    column, index = (influence - influence.mean())[:, None], np.zeros(1, dtype=int)
+    check = _Checks("bounds", index, index, np.zeros(1), (column, np.zeros_like(column)))
+    return _Checks("bounds", index, index, z * check.error, check.influence)
+
+
+def test_the_bootstrap_knows_that_rare_counts_are_skewed():
+    counts = np.repeat([0.0, 1.0, 3.0], [20, 8, 2])
+    p = [
+        _bootstrap([one_sided(sign * counts, 3.0)], 200_000, np.random.default_rng(0))[1]["bounds"] for sign in (1, -1)
+    ]
+    # A normal law would have 0.00135 on both sides.
+    assert p[0] > 0.003
+    assert p[1] < 0.0008
+
+
+def test_batches_of_checks_leave_no_trace(monkeypatch):
+    source, target, _ = shifted(500)
+    whole = check_ucar(source, target, random_state=0)
+    monkeypatch.setattr(diagnostics, "AT_ONCE", 7)
+    pd.testing.assert_frame_equal(check_ucar(source, target, random_state=0).checks, whole.checks)

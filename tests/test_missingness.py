@@ -170,6 +170,14 @@ def test_nan_is_refused_with_what_to_do(clean):
         apply_missingness(sparse.csr_matrix(clean), RATES)
 
 
+def test_infinite_values_are_refused_by_column(clean):
+    clean[3, 2] = -np.inf
+    with pytest.raises(ValueError, match=r"X contains infinite values in column 2: give finite ones"):
+        apply_missingness(clean, RATES)
+    # Lost or kept as they are, not multiplied.
+    assert not np.isnan(apply_missingness(sparse.csr_matrix(clean), RATES, random_state=0).data).any()
+
+
 def test_a_lost_negative_value_is_a_plain_zero():
     corrupted = apply_missingness(np.full((1000, 1), -1.0), 0.5, random_state=0)
     assert not np.signbit(corrupted[corrupted == 0]).any()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable
+from itertools import combinations, product
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -210,6 +211,34 @@ class Study(Strict):
             )
         return self
 
+    @model_validator(mode="after")
+    def _outputs_have_what_they_show(self) -> Study:
+        kinds = [regime.kind for regime in self.regimes]
+        for name in self.outputs:
+            output = OUTPUTS[name]
+            if output.regime is not None and output.regime not in kinds:
+                raise ValueError(
+                    f"outputs: {name} shows a regime of kind {output.regime}, got {', '.join(kinds)}; "
+                    f"add one to regimes, or take {name} out"
+                )
+            if output.model is not None and output.model not in self.models:
+                raise ValueError(
+                    f"outputs: {name} shows {output.model} models, got {', '.join(self.models)}; "
+                    f"add {output.model} to models, or take {name} out"
+                )
+        return self
+
+    def entries(self) -> set[tuple[Any, ...]]:
+        """Say what its numbers are about: data set, regime, ε, labels, model, method."""
+        designs = [(regime.name, epsilon) for regime in self.regimes for epsilon, _ in regime.samplers()]
+        return {
+            (dataset, *design, labels, model, method)
+            for dataset, design, labels, model, method in product(
+                self.datasets, designs, self.labels, self.models, self.methods
+            )
+            if METHODS[method].applies_to(model)
+        }
+
 
 class CsvDataset(Strict):
     """A user's own table: a CSV file with one header line, and the types of the columns to use."""
@@ -268,6 +297,20 @@ class Config(Strict):
     @classmethod
     def _known_groups(cls, given: dict[str, int]) -> dict[str, int]:
         return _known(given, [*MODELS, *(name for name, method in METHODS.items() if method.shared)], "group of fits")
+
+    @model_validator(mode="after")
+    def _one_number_an_entry(self) -> Config:
+        """An output that several studies share has one place for each number."""
+        for (first, one), (second, other) in combinations(self.studies.items(), 2):
+            shared = [name for name in one.outputs if name in other.outputs]
+            both = one.entries() & other.entries() if shared else set()
+            if both:
+                entry = ", ".join(str(part) for part in min(both, key=str) if part is not None)
+                raise ValueError(
+                    f"studies.{second}.outputs: {shared[0]} has one place for {entry}, and {first} fills it too; "
+                    f"take {shared[0]} out of one of the two, or give its regime another `name:`"
+                )
+        return self
 
     @model_validator(mode="after")
     def _known_datasets(self) -> Config:

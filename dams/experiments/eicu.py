@@ -221,26 +221,25 @@ def relative_missingness(table: FeatureTable, *, confidence: float = 0.95) -> pd
 
 
 def summarise_relative_missingness(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row a pair: how many features, quartiles of r, and shares of features.
+    """One row a pair: what `describe_relative_missingness` says of its features."""
+    pairs = frame.groupby(["source", "target"], sort=False)
+    rows = [{"source": s, "target": t, **describe_relative_missingness(features)} for (s, t), features in pairs]
+    return pd.DataFrame(rows)
+
+
+def describe_relative_missingness(features: pd.DataFrame) -> dict[str, float]:
+    """Count the features, one a row, and give quartiles of r and shares of features.
 
     `negative` is the share with r < 0, where the filter can't follow; `clearly_negative` and `clearly_positive` are
     those whose whole interval lies on that side.
     """
-
-    def summary(rows: pd.DataFrame) -> pd.Series:
-        low, middle, high = rows["r"].quantile([0.25, 0.5, 0.75])
-        return pd.Series(
-            {
-                "features": len(rows),
-                "r_lower_quartile": low,
-                "r_median": middle,
-                "r_upper_quartile": high,
-                "negative": (rows["r"] < 0).mean(),
-                "clearly_negative": (rows["upper"] < 0).mean(),
-                "clearly_positive": (rows["lower"] > 0).mean(),
-            }
-        )
-
-    pairs = {pair: summary(rows) for pair, rows in frame.groupby(["source", "target"], sort=False)}
-    result = pd.DataFrame(pairs).T.rename_axis(["source", "target"]).reset_index()
-    return result.astype({"features": int})
+    low, middle, high = features["r"].quantile([0.25, 0.5, 0.75])
+    return {
+        "features": len(features),
+        "r_lower_quartile": low,
+        "r_median": middle,
+        "r_upper_quartile": high,
+        "negative": (features["r"] < 0).mean(),
+        "clearly_negative": (features["upper"] < 0).mean(),
+        "clearly_positive": (features["lower"] > 0).mean(),
+    }

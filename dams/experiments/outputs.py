@@ -13,13 +13,16 @@ from dams.registry import load
 class Output:
     """A table or figure made from the records of all studies that ask for it.
 
-    With `each_dataset` there is one for every data set, named <output>_<dataset>, from that data set's records.
+    With `each_dataset` there is one for every data set, named <output>_<dataset>, from that data set's records. A study
+    that asks for it must have the `regime` (by kind) and the `model` that it shows.
     """
 
     kind: Literal["table", "figure"]
     path: str
     caption: str
     each_dataset: bool = False
+    regime: str | None = None
+    model: str | None = None
 
     @property
     def make(self) -> Callable[..., Any]:
@@ -48,11 +51,14 @@ OUTPUTS: dict[str, Output] = {
         "figure",
         "dams.report.error_against_distance:error_against_distance",
         "Target MSE/Var(Y) of linear predictors against the distance between source and target rates.",
+        model="linear",
     ),
     "error_against_epsilon": Output(
         "figure",
         "dams.report.error_against_epsilon:error_against_epsilon",
         "Target MSE/Var(Y) of linear predictors as source and target rates oppose each other.",
+        regime="opposing",
+        model="linear",
     ),
 }
 

@@ -61,7 +61,7 @@ def mathematics(text: str) -> Markup:
     """Set m^t and n_s with raised and lowered letters, and keep a relation of rates on one line."""
     safe = str(escape(text))
     safe = re.sub(r"\^([A-Za-z0-9]+)", r"<sup>\1</sup>", safe)
-    safe = re.sub(r"(?<=[a-zA-Zβξ\]\u0303])_([a-z]{1,2})\b", r"<sub>\1</sub>", safe)
+    safe = re.sub(r"(?<=[a-zA-ZβξΣ\]\u0303])_([a-z]{1,2})(?![A-Za-z0-9_])", r"<sub>\1</sub>", safe)
     return Markup(re.sub(r"mˢ ([≤?]) mᵗ", "mˢ\u00a0\\1\u00a0mᵗ", safe))
 
 

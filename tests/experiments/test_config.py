@@ -176,6 +176,33 @@ def test_engines_belong_to_a_model(small, study):
     assert "unknown engine of linear 'sklearn'; valid are: fast." in mistakes(small)
 
 
+def test_a_figure_needs_what_it_shows(small, study):
+    study |= {"outputs": ["error_against_epsilon"], "regimes": [{"kind": "free"}, {"kind": "nested"}]}
+    assert (
+        "studies.one: outputs: error_against_epsilon shows a regime of kind opposing, got free, nested; "
+        "add one to regimes, or take error_against_epsilon out"
+    ) in mistakes(small)
+    study |= {"outputs": ["error_against_distance"], "models": {"xgboost": {"draws": 1}}}
+    assert "outputs: error_against_distance shows linear models, got xgboost; add linear to models" in mistakes(small)
+
+
+def test_two_studies_do_not_fill_one_place(small, study):
+    study["outputs"] = ["table1"]
+    small["studies"]["two"] = study | {"rows": 400, "methods": ["source"]}
+    assert (
+        "studies.two.outputs: table1 has one place for redundant, opposing, 0.1, random_linear, linear, source, "
+        "and one fills it too; take table1 out of one of the two, or give its regime another `name:`"
+    ) in mistakes(small)
+    for change in (
+        {"outputs": []},
+        {"regimes": [{"kind": "opposing", "epsilon": 0.1, "name": "larger"}]},
+        {"regimes": [{"kind": "opposing", "epsilon": 0.2}]},
+        {"models": {"xgboost": {"draws": 1}}},
+    ):
+        small["studies"]["two"] = study | change
+        parse(small)
+
+
 def test_block_sizes_of_unknown_groups(small):
     small["block_size"] = {"linaer": 5}
     assert "block_size: unknown group of fits 'linaer'; did you mean 'linear'?" in mistakes(small)

@@ -9,6 +9,7 @@ from reports import make_folder, make_report
 
 from dams.cli import main
 from dams.experiments.records import write_csv
+from dams.report.contents import parts_of
 from dams.report.evidence import Evidence
 from dams.report.markup import data_table, inline_svg, interval, mathematics, number
 from dams.report.page import write_page
@@ -218,6 +219,7 @@ def test_intervals_read_well():
 
 def test_symbols_are_set():
     assert mathematics("m^t < n_s & E[x]_ij") == "m<sup>t</sup> &lt; n<sub>s</sub> &amp; E[x]<sub>ij</sub>"
+    assert mathematics("Σ_j β_j²") == "Σ<sub>j</sub> β<sub>j</sub>²"
     assert mathematics("file_name.csv") == "file_name.csv"
     assert mathematics("mˢ ? mᵗ") == "mˢ\u00a0?\u00a0mᵗ"
 
@@ -226,3 +228,14 @@ def test_empty_columns_are_left_out():
     table = data_table(pd.DataFrame({"a_b": [1.0, None], "empty": [None, None]}))
     assert table.heads == ["A b"]
     assert [row[0].text for row in table.rows] == ["1", "—"]
+
+
+def test_parts_come_with_captions_in_their_order_and_bare_data_only_where_alone(tmp_path):
+    for name in ("hospital_verdicts", "verdicts", "anything"):
+        write_csv(pd.DataFrame({"verdict": ["UCAR rejected"]}), tmp_path / "diagnostics" / f"{name}.csv")
+    items = parts_of(Evidence(tmp_path))["diagnostics"]
+    assert [item.name for item in items] == ["verdicts", "hospital_verdicts"]
+    assert "one cell in twenty" in items[0].caption.replace("\n", " ")
+    for name in ("hospital_verdicts", "verdicts"):
+        (tmp_path / "diagnostics" / f"{name}.csv").unlink()
+    assert [item.name for item in parts_of(Evidence(tmp_path))["diagnostics"]] == ["anything"]

@@ -39,8 +39,16 @@ class Project:
 
     def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
         """Run Snakemake to its end; stdout holds stderr too."""
+        return self._finish(self.command(*arguments, **options))
+
+    def dams(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Run the command `dams` to its end."""
+        call = [sys.executable, "-c", "import sys; from dams.cli import main; sys.exit(main())", *arguments]
+        return self._finish(self.command() | {"args": call})
+
+    def _finish(self, command: dict) -> subprocess.CompletedProcess:
         return subprocess.run(
-            **self.command(*arguments, **options),
+            **command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -66,13 +74,15 @@ class Project:
                 process.wait()
 
     def results(self, name: str) -> dict[str, bytes]:
-        """What a run promises to repeat to the byte: records, failures, tables and figures."""
+        """What a run promises to repeat to the byte: records, failures, tables, figures and diagnostics."""
         folder = self.folder / "results" / name
         paths = [
             folder / "records.csv",
             folder / "failures.csv",
             *folder.glob("tables/*"),
             *folder.glob("figures/*.svg"),
+            *folder.glob("diagnostics/*.csv"),
+            *folder.glob("diagnostics/*.svg"),
         ]
         return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 

@@ -41,13 +41,18 @@ def test_cores_blocks_and_interruption_leave_no_trace(project):
     project.configure(configuration("killed") | blocks_of(1))
     project.kill_after_first("results/killed/blocks/curve/*.csv", cores=2)
     assert not (project.folder / "results/killed/records.csv").exists()
-    # A killed run can't take its lock away.
-    assert project.run("--unlock").returncode == 0
+    # A killed run can't take its lock away, and the next one says how.
+    answer = project.dams("run", "run.yaml")
+    assert answer.returncode != 0
+    assert "dams run run.yaml --unlock" in answer.stdout, answer.stdout
+    assert project.dams("run", "run.yaml", "--unlock").returncode == 0
     answer = project.run(cores=2)
     assert answer.returncode == 0, answer.stdout
 
     whole, killed = project.results("whole"), project.results("killed")
-    assert {"records.csv", "tables/table1.tex", "figures/error_against_epsilon.svg"} <= set(whole)
+    assert {"records.csv", "tables/table1.tex", "figures/error_against_epsilon.svg", "diagnostics/verdicts.csv"} <= set(
+        whole
+    )
     assert whole.keys() == killed.keys()
     for name, content in whole.items():
         assert killed[name] == content, f"{name} differs"

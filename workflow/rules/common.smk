@@ -5,6 +5,7 @@ from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
 from dams.experiments.data import write_json
+from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.outputs import THEORY_FIGURES
 from dams.report.provenance import note_start
 

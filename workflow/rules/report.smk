@@ -161,6 +161,7 @@ rule write_provenance:
         rules.figures.input,
         rules.theory.input if RUN.theory else [],
         rules.eicu.input if RUN.eicu else [],
+        rules.diagnostics.input,
         rules.check_claims.output,
         rules.compare_with_paper.output,
         timings=rules.gather_records.output.timings,

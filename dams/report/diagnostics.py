@@ -1,0 +1,84 @@
+"""Figures of the diagnostics: relative missingness against the truth, and statistics of UCAR by mechanism."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+from scipy.stats import norm
+
+from dams.datasets.registry import title_of
+from dams.report.figures import Line, legend_below, new_figure
+
+# By colour, dash and marker alike (colours of Okabe and Ito).
+_LINES = (
+    Line("#000000", "-", "s", width=2.2),
+    Line("#999999", "-", "o"),
+    Line("#d55e00", "--", "^"),
+    Line("#0072b2", "-.", "v"),
+    Line("#009e73", (0, (1, 1)), "D"),
+    Line("#cc79a7", (0, (5, 1)), "P"),
+    Line("#e69f00", (0, (3, 1, 1, 1)), "X"),
+)
+
+
+def relative_missingness_figure(features: pd.DataFrame) -> Figure:
+    """Draw 1 − r̂ = q̂ᵗ/q̂ˢ with its interval against the truth, one panel a data set, one mark a feature.
+
+    Parameters
+    ----------
+    features : DataFrame
+        The last of what `diagnose_cells` returns.
+    """
+    datasets = list(dict.fromkeys(features["dataset"]))
+    regimes = list(dict.fromkeys(features["regime"]))
+    columns = min(len(datasets), 3)
+    rows = -(-len(datasets) // columns)
+    figure, axes = new_figure(rows, columns, width=2.6 * columns + 0.4, height=2.6 * rows + 0.5)
+    for panel, dataset in zip(axes.flat, datasets, strict=False):
+        shown = features[features["dataset"] == dataset]
+        for regime, line in zip(regimes, _LINES[1:] * len(regimes), strict=False):
+            part = shown[shown["regime"] == regime]
+            kept = 1 - part[["true_r", "r", "lower", "upper"]]
+            # A feature that the target never shows has no place on a logarithmic axis.
+            kept = kept[(kept["r"] > 0) & (kept["upper"] > 0)]
+            panel.vlines(kept["true_r"], kept["upper"], kept["lower"], color=line.color, linewidth=0.9, alpha=0.7)
+            panel.plot(
+                kept["true_r"], kept["r"], line.marker, color=line.color, markersize=3, markeredgewidth=0, label=regime
+            )
+        panel.axline((1, 1), slope=1, color="0.35", linewidth=0.8, zorder=1)
+        panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":", zorder=1)
+        panel.set(xscale="log", yscale="log", title=title_of(dataset), xlabel="true 1 − r")
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_locator(NullLocator())
+    for panel in axes[:, 0]:
+        panel.set_ylabel("estimated 1 − r")
+    for panel in axes.flat[len(datasets) :]:
+        panel.set_visible(False)
+    legend_below(figure, axes[0, 0], columns=len(regimes))
+    return figure
+
+
+def hospital_checks_figure(spread: pd.DataFrame) -> Figure:
+    """Draw how many pairs of features are how far off, one line a cohort, beside what chance alone gives.
+
+    Parameters
+    ----------
+    spread : DataFrame
+        The last of what `diagnose_hospitals` returns.
+    """
+    figure, axes = new_figure(1, 1, width=4.6, height=4.4)
+    panel = axes[0, 0]
+    levels = np.linspace(0, 4, 81)
+    panel.plot(levels, 2 * norm.sf(levels), color="0.35", linewidth=0.8, linestyle=":", label="chance alone")
+    for (cohort, rows), line in zip(spread.groupby("cohort", sort=False), _LINES, strict=False):
+        seen = rows[rows["share"] > 0]
+        panel.plot(seen["level"], seen["share"], label=str(cohort), markevery=10, **line.options())
+    panel.set_yscale("log")
+    panel.set_xlabel("|z| of a pair of features")
+    panel.set_ylabel("share of pairs beyond it")
+    legend_below(figure, panel, columns=2)
+    return figure

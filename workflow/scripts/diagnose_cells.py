@@ -1,0 +1,20 @@
+"""Look at one cell of every regime before anything is fitted."""
+
+from pathlib import Path
+
+from dams.datasets.arrays import load_covariates
+from dams.experiments.diagnose import diagnose_cells
+from dams.experiments.progress import job_log
+from dams.experiments.records import write_csv
+from dams.report.diagnostics import relative_missingness_figure
+from dams.report.figures import save_figure
+
+with job_log(snakemake.log[0]):
+    params, output = snakemake.params, snakemake.output
+    tables = {Path(path).stem: load_covariates(path) for path in snakemake.input.data}
+    found = diagnose_cells(params.cells, tables, confidence=params.confidence, seed=params.seed)
+    verdicts, summary, relative = found
+    write_csv(verdicts, output.verdicts)
+    write_csv(summary, output.summary)
+    write_csv(relative, output.relative)
+    save_figure(relative_missingness_figure(relative), Path(output.relative).with_suffix(""))

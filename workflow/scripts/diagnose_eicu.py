@@ -1,0 +1,18 @@
+"""Check the two hospitals, and simulated ones whose mechanism is known."""
+
+from pathlib import Path
+
+from dams.datasets.fiddle import load_fiddle
+from dams.experiments.diagnose import diagnose_hospitals
+from dams.experiments.progress import job_log
+from dams.experiments.records import write_csv
+from dams.report.diagnostics import hospital_checks_figure
+from dams.report.figures import save_figure
+
+with job_log(snakemake.log[0]):
+    params, output = snakemake.params, snakemake.output
+    table = load_fiddle(params.folder, hospitals=params.hospitals)
+    verdicts, spread = diagnose_hospitals(table, seed=params.seed)
+    write_csv(verdicts, output.verdicts)
+    write_csv(spread, output.spread)
+    save_figure(hospital_checks_figure(spread), Path(output.spread).with_suffix(""))
