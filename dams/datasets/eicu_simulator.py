@@ -114,8 +114,9 @@ def simulate_eicu_table(
     rows = np.flatnonzero(cohort.hospital < 2)
     first_two = tuple(hospitals)[:2]
     table = FeatureTable(
-        X=sparse.csr_matrix(
-            np.concatenate([cohort.static, cohort.timed], axis=1)[np.ix_(rows, clinical)].astype(float)
+        # Sparse first: millions of stays as dense floats would need eight times the memory.
+        X=sparse.csr_matrix(np.concatenate([cohort.static, cohort.timed], axis=1)[np.ix_(rows, clinical)]).astype(
+            float
         ),
         names=[names[j] for j in clinical],
         y=cohort.y[rows],

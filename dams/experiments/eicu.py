@@ -154,7 +154,10 @@ def _imputed(source: FeatureTable, train: FeatureTable, test: FeatureTable, rng:
 
 def _closed_form(source: FeatureTable, train: FeatureTable, test: FeatureTable, rng: np.random.Generator) -> Array:
     model = ClosedFormRegressor(gram="target").fit(source.X, source.y.astype(float), X_target=train.X)
-    logger.info("closed form: rank %d of %d, condition %.3g", model.rank_, len(source.names), model.condition_)
+    logger.info(
+        "closed form: rank %d of %d, condition %.3g, weight of the target's Gram matrix %g, trust in negative r %g",
+        *(model.rank_, len(source.names), model.condition_, model.weight_, model.shrinkage_),
+    )
     return model.predict(test.X)
 
 

@@ -213,6 +213,30 @@ class Eicu(Leaf):
         return Interval(*(float(table[name].iloc[0]) for name in ("value", "lower", "upper")))
 
 
+class EicuRates(Leaf):
+    """The share of features that one hospital of the eICU experiment records clearly more often than the other.
+
+    Clearly: the whole interval of r lies on that side of zero. Every feature's interval counts its own uncertainty, so
+    the share is taken as it is; by chance alone it would be half of 1 − confidence.
+    """
+
+    kind: Literal["eicu_rates"]
+    side: Literal["clearly_negative", "clearly_positive"]
+    expect: Expected
+
+    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+        """Look the share up in the summary of r."""
+        table = evidence.eicu_rates
+        if table.empty:
+            raise NotTestable("the eICU experiment is not part of this run")
+        for column, value in scope.items():
+            table = table[table[column] == value]
+        if table.empty:
+            raise NotTestable("no relative missingness between these hospitals")
+        quantity = f"share of features with r {self.side.replace('_', ' ')}"
+        yield Measurement(quantity, Interval(*[float(table[self.side].iloc[0])] * 3), self.expect.region())
+
+
 class Untestable(Leaf):
     """A claim that no run of this software can test."""
 
@@ -233,7 +257,19 @@ class Combined(Node):
 
 
 Check = Annotated[
-    Difference | Ordering | Best | Ratio | Level | Slope | Published | Theory | Rows | Eicu | Untestable | Combined,
+    Difference
+    | Ordering
+    | Best
+    | Ratio
+    | Level
+    | Slope
+    | Published
+    | Theory
+    | Rows
+    | Eicu
+    | EicuRates
+    | Untestable
+    | Combined,
     Field(discriminator="kind"),
 ]
 

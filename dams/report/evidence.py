@@ -66,6 +66,11 @@ class Evidence:
         return read_table(self.folder / "eicu" / "scores.csv")
 
     @cached_property
+    def eicu_rates(self) -> pd.DataFrame:
+        """Summary of the relative missingness between the eICU hospitals."""
+        return read_table(self.folder / "eicu" / "relative_missingness_summary.csv")
+
+    @cached_property
     def eicu_is_simulated(self) -> bool:
         """Whether the eICU cohort was made up: taken for granted unless the configuration names real files."""
         return (self.config.get("eicu") or {}).get("source", "simulated") == "simulated"

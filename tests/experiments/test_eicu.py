@@ -202,6 +202,14 @@ def test_rank_and_condition_are_logged(table, caplog):
     assert f"oracle: rank {fit.rank} of {len(table.names)}, condition " in caplog.text
 
 
+def test_which_gram_matrix_the_closed_form_used_is_logged(table, caplog):
+    caplog.set_level(logging.INFO)
+    here, there = table.at(73), table.at(264)
+    PREDICTORS["closed_form"](here, there, there, np.random.default_rng(0))
+    model = ClosedFormRegressor(gram="target").fit(here.X, here.y.astype(float), X_target=there.X)
+    assert f"weight of the target's Gram matrix {model.weight_:g}, " in caplog.text
+
+
 def test_adjustment_helps_where_its_assumption_holds():
     found = run_eicu(simulate_eicu_table(10_000), replicates=20).set_index(["target", "method", "metric"])["value"]
     for target in ("H1", "H2"):

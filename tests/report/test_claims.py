@@ -164,6 +164,27 @@ def test_eicu_claims_need_real_patients(tmp_path, source, auroc, expected):
         assert "simulated (there: supported)" in findings[0].reason
 
 
+@pytest.mark.parametrize(
+    ("source", "share", "expected"),
+    [
+        ("folder", 0.3, Verdict.SUPPORTED),
+        ("folder", 0.02, Verdict.NOT_SUPPORTED),
+        ("simulated", 0.3, Verdict.NOT_TESTABLE),
+    ],
+)
+def test_rates_of_hospitals_differ_in_both_directions(tmp_path, source, share, expected):
+    (tmp_path / "config.json").write_text(json.dumps({"eicu": {"source": source}}))
+    wanted = next(c.check for c in read_claims() if c.id == "eicu_prevalences_differ")
+    assert check_claim(wanted, Evidence(tmp_path))[1][0].reason == "the eICU experiment is not part of this run"
+    summary = [
+        {"source": "H1", "target": "H2", "clearly_negative": share, "clearly_positive": 0.3},
+        {"source": "H2", "target": "H1", "clearly_negative": 0.3, "clearly_positive": share},
+    ]
+    write_csv(pd.DataFrame(summary), tmp_path / "eicu" / "relative_missingness_summary.csv")
+    got, findings = check_claim(wanted, Evidence(tmp_path))
+    assert got is expected and [finding.measurement.interval.mean for finding in findings] == [share, 0.3]
+
+
 def test_what_is_not_in_the_run_is_named(evidence):
     whole = evidence()
     for scope, text in (

@@ -37,6 +37,7 @@ def test_performance_table_shows_every_variant_and_direction(results):
     best = mse.loc[mse["value"].idxmin()]
     text = f"**{best['value']:.3f} ({best['lower']:.3f}, {best['upper']:.3f})**"
     assert text in shown.to_markdown() and "1.69" in "".join(shown.notes)
+    assert [("carried over" in note) for note in shown.notes] == [False, False, True]
     assert len(shown.data) == 2 * len(results)
 
 

@@ -84,7 +84,11 @@ rule figures:
 rule check_claims:
     input:
         theory=rules.check_theory.output if RUN.theory else [],
-        eicu=rules.run_eicu.output.scores if RUN.eicu else [],
+        eicu=(
+            [rules.run_eicu.output.scores, rules.run_eicu.output.summary]
+            if RUN.eicu
+            else []
+        ),
         records=rules.gather_records.output.records,
         paper=["resources/paper/claims.yaml", "resources/paper/table1.csv"],
         code=code("dams/report"),
