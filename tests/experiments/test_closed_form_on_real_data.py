@@ -1,4 +1,4 @@
-"""What the stable closed form promises, on all Thyroid cells of the paper's design: the set where the formula explodes."""
+"""What the stable closed form promises, on all Thyroid cells of the paper's design, where the plain formula explodes."""
 
 import os
 
