@@ -2,9 +2,10 @@
 
 python -m benchmarks.check_ucar [--simulations N] [--power-simulations N] [--csv FILE]
 
-Power: in the target alone, the log-odds of losing one feature move by 1 per standard deviation of another; both are
-drawn at random, not from the same group of dummies (there the other is constant where the first is observed). What a
-test by the same statistics finds at the same level if it is told the two features: `told_which`.
+Power: in the target alone, the log-odds of losing one feature (`one feature`), or of losing every feature (`all
+features`), move by 1 per standard deviation of another one. Which other is drawn at random, not from the same group of
+dummies (there it is constant where the first is observed). What a test by the same statistics finds at the same level
+if it is told the two features: `told_which`.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ OFTEN = 1000
 CRITICAL = 1.96
 
 
-def simulate(
-    table: pd.DataFrame, regime: str, n: int, rng: np.random.Generator, *, dependent: bool
-) -> dict[str, object]:
+MISSINGNESS = ("UCAR", "one feature", "all features")
+
+
+def simulate(table: pd.DataFrame, regime: str, n: int, rng: np.random.Generator, missingness: str) -> dict[str, object]:
     """One test of n source and n target rows."""
     X = table.to_numpy()
     rows = rng.choice(len(X), 2 * n, replace=False)
@@ -41,9 +43,13 @@ def simulate(
     j, other = rng.choice(X.shape[1], 2, replace=False)
     while groups[j] == groups[other]:
         j, other = rng.choice(X.shape[1], 2, replace=False)
-    if dependent:
-        z = (clean[:, other] - X[:, other].mean()) / X[:, other].std()
-        target[:, j] = clean[:, j] * (rng.random(n) >= expit(logit(m_target[j]) + z))
+    pairs = [] if missingness == "UCAR" else [(j, other)]
+    if missingness == "all features":
+        outside = [[i for i, group in enumerate(groups) if group != own] for own in groups]
+        pairs = [(i, rng.choice(others)) for i, others in enumerate(outside)]
+    for lost, cause in pairs:
+        z = (clean[:, cause] - X[:, cause].mean()) / X[:, cause].std()
+        target[:, lost] = clean[:, lost] * (rng.random(n) >= expit(logit(m_target[lost]) + z))
     frames = [pd.DataFrame(part, columns=table.columns) for part in (source, target)]
     report = check_ucar(*frames, random_state=rng)
     checks, pair = report.checks, set(table.columns[[j, other]])
@@ -70,20 +76,20 @@ def main() -> None:
     arguments = parser.parse_args()
     table = load_uci(arguments.dataset)
     summary = []
-    for dependent in (False, True):
-        n_runs = (arguments.power_simulations if dependent else None) or arguments.simulations
+    for number, missingness in enumerate(MISSINGNESS):
+        n_runs = (arguments.power_simulations if number else None) or arguments.simulations
         for k, regime in enumerate(REGIMES):
-            streams = (np.random.default_rng([2023, dependent, k, number]) for number in range(n_runs))
-            runs = pd.DataFrame([simulate(table, regime, arguments.rows, rng, dependent=dependent) for rng in streams])
+            streams = (np.random.default_rng([2023, number, k, run]) for run in range(n_runs))
+            runs = pd.DataFrame([simulate(table, regime, arguments.rows, rng, missingness) for rng in streams])
             often = runs[runs["together"] >= OFTEN]
             row: dict[str, object] = {
-                "missingness": "dependent" if dependent else "UCAR",
+                "missingness": missingness,
                 "regime": regime,
                 "rows": arguments.rows,
                 "simulations": len(runs),
                 "alarms": runs["alarm"].mean(),
             }
-            if dependent:
+            if missingness == "one feature":
                 row |= {
                     "told_which": runs["told_which"].mean(),
                     "often_together": len(often) / len(runs),

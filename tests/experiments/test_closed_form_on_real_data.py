@@ -1,4 +1,4 @@
-"""What the stable closed form promises, on all Thyroid cells of the paper's design, where the plain formula explodes."""
+"""What the stable closed form promises, on all Thyroid cells of the paper's design, where the plain one explodes."""
 
 import os
 
