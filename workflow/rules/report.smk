@@ -177,7 +177,6 @@ rule write_provenance:
         mem_mb=500,
     params:
         config=RUN.model_dump(mode="json"),
-        results=RESULTS,
     message:
         "Writing down what made these results"
     script:
