@@ -170,6 +170,7 @@ rule write_provenance:
         f"{RESULTS}/logs/write_provenance.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_provenance.tsv"
+    localrule: True
     conda:
         "../../environment.yml"
     threads: 1
@@ -195,6 +196,7 @@ rule write_report:
         f"{RESULTS}/logs/write_report.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_report.tsv"
+    localrule: True
     conda:
         "../../environment.yml"
     threads: 1
