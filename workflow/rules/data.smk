@@ -6,6 +6,7 @@ rule download:
         [f"{RAW}/{name}.json" for name in UCI_USED],
 
 
+# Runs where Snakemake does: the nodes of a cluster seldom reach the network.
 rule download_data:
     output:
         f"{RAW}/{{dataset}}.json",
@@ -13,6 +14,7 @@ rule download_data:
         f"{RAW}/logs/{{dataset}}.log",
     benchmark:
         f"{RAW}/benchmarks/{{dataset}}.tsv"
+    localrule: True
     conda:
         "../../environment.yml"
     threads: 1

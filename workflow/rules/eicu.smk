@@ -33,6 +33,7 @@ rule download_eicu:
         f"{EICU_FOLDER}/logs/download_eicu.log",
     benchmark:
         f"{EICU_FOLDER}/logs/download_eicu.tsv"
+    localrule: True
     conda:
         "../../environment.yml"
     threads: 1

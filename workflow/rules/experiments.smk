@@ -18,9 +18,12 @@ rule run_block:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        # A second attempt, where a profile allows one, may have twice of both.
+        mem_mb=lambda wildcards, attempt: 1500 * attempt,
         # Minutes, for schedulers that want a limit: ten times what is expected here, and time to start.
-        runtime=lambda wildcards: 10 + round(10 * block_of(wildcards).seconds / 60),
+        runtime=lambda wildcards, attempt: (
+            attempt * (10 + round(10 * block_of(wildcards).seconds / 60))
+        ),
     params:
         block=block_of,
     message:

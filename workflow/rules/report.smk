@@ -175,6 +175,7 @@ rule write_provenance:
         f"{RESULTS}/logs/write_provenance.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_provenance.tsv"
+    localrule: True
     conda:
         "../../environment.yml"
     threads: 1
@@ -182,7 +183,6 @@ rule write_provenance:
         mem_mb=500,
     params:
         config=RUN.model_dump(mode="json"),
-        results=RESULTS,
     message:
         "Writing down what made these results"
     script:
@@ -201,6 +201,7 @@ rule write_report:
         f"{RESULTS}/logs/write_report.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_report.tsv"
+    localrule: True
     conda:
         "../../environment.yml"
     threads: 1

@@ -1,7 +1,9 @@
 """Write down what made the results."""
 
+from pathlib import Path
+
 from dams.experiments.progress import job_log
 from dams.report.provenance import write_provenance
 
 with job_log(snakemake.log[0]):
-    write_provenance(snakemake.output[0], snakemake.params.config, snakemake.params.results)
+    write_provenance(snakemake.output[0], snakemake.params.config, Path(snakemake.output[0]).parent)
