@@ -10,9 +10,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from benchmarks.cells import cells
 from dams import TwoWayFilter
@@ -20,6 +24,7 @@ from dams.estimators import conditional, two_way
 from dams.experiments.cells import Cell
 from dams.experiments.methods.closed_form import closed_form
 from dams.experiments.methods.nonparametric import nonparametric
+from dams.missingness import delete_at_random
 from dams.models import Sample, linear, mlp, xgboost
 from dams.stats import paired_difference
 
@@ -32,13 +37,15 @@ MODELS: dict[str, Callable[[Sample, Sample, np.random.Generator], np.ndarray]] =
 }
 
 
-def adjusted(cell: Cell, label: int, *, n_draws: int = 3) -> tuple[Sample, float]:
+def adjusted(cell: Cell, label: int, *, n_draws: int = 3, filter_first: bool = False) -> tuple[Sample, float]:
     """Source rows after the two-way filter, and the processor seconds it took."""
-    source = cell.source_train
+    X, y = cell.source_train.X, cell.source_train.Y[:, label]
     start = time.process_time()
+    if filter_first:
+        X = delete_at_random(X, cell.relative_missingness.filter_rates, np.random.default_rng(label))
     resampler = TwoWayFilter(n_draws=n_draws, random_state=label)
-    rows, y = resampler.fit_resample(source.X, source.Y[:, label], X_target=cell.target_train.X)
-    return Sample(rows, y[:, None]), time.process_time() - start
+    rows, labels = resampler.fit_resample(X, y, X_target=cell.target_train.X)
+    return Sample(rows, labels[:, None]), time.process_time() - start
 
 
 def score(model: str, train: Sample, test: Sample, var_y: np.ndarray) -> np.ndarray:
@@ -90,33 +97,66 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-# Each changes one choice; names as in docs/two_way.md.
-ABLATION: dict[str, dict[str, object]] = {
-    "as it is": {},
-    "1 draw": {"n_draws": 1},
-    "5 draws": {"n_draws": 5},
-    "5 folds": {"N_FOLDS": 5},
-    "no classifier": {"N_FOLDS": 1},
-    "30 iterations": {"BOOSTING": {"max_iter": 30, "learning_rate": 0.2}},
-    "8 leaves, 60 iterations": {"BOOSTING": {"max_iter": 60, "max_leaf_nodes": 8, "learning_rate": 0.2}},
-    "donor leaves of 20": {"FOREST": {"min_samples_leaf": 20}},
-    "random donors": {"FOREST": {"max_depth": 1, "max_features": 1}},
+fit_boosted = conditional._fit_classifier
+
+
+def fit_in_sample(regressors: np.ndarray, nonzero: np.ndarray, rows: np.ndarray) -> object:
+    return fit_boosted(regressors, nonzero, np.ones_like(rows))
+
+
+def fit_logistic(regressors: np.ndarray, nonzero: np.ndarray, rows: np.ndarray) -> object:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)).fit(regressors[rows], nonzero[rows])
+
+
+def share_of_nonzeros(regressors: np.ndarray, nonzero: np.ndarray, rows: np.ndarray) -> float:
+    return float(nonzero.mean())
+
+
+# Each changes one choice; names as in docs/two_way.md. A list names what is replaced: module, attribute, value.
+ABLATION: dict[str, tuple[list[tuple[Any, str, Any]], dict[str, Any]]] = {
+    "as it is": ([], {}),
+    "1 draw": ([], {"n_draws": 1}),
+    "5 draws": ([], {"n_draws": 5}),
+    "π in-sample": ([(conditional, "_fit_classifier", fit_in_sample)], {}),
+    "π in 5 folds": ([(two_way, "N_FOLDS", 5)], {}),
+    "π by logistic regression": ([(conditional, "_fit_classifier", fit_logistic)], {}),
+    "π the same for all rows": ([(conditional, "_fit_classifier", share_of_nonzeros)], {}),
+    "π by 60 trees": ([(conditional, "BOOSTING", conditional.BOOSTING | {"max_iter": 60, "learning_rate": 0.1})], {}),
+    "donor leaves of 20": ([(conditional, "FOREST", conditional.FOREST | {"min_samples_leaf": 20})], {}),
+    "donors at random": ([(conditional, "FOREST", conditional.FOREST | {"max_depth": 1, "max_features": 1})], {}),
+    "most to fill first": ([(two_way, "fill_order", lambda r, order=two_way.fill_order: order(r)[::-1])], {}),
+    "filter before filling": ([], {"filter_first": True}),
 }
 
 
 def ablate(cell: Cell) -> Iterator[dict[str, object]]:
-    """Scores of the first label with one choice changed at a time."""
-    one_label, var_y = Sample(cell.target_test.X, cell.target_test.Y[:, [0]]), cell.var_y[[0]]
-    boosting, forest = dict(conditional.BOOSTING), dict(conditional.FOREST)
-    for choice, change in ABLATION.items():
-        conditional.BOOSTING = boosting | change.get("BOOSTING", {})
-        conditional.FOREST = forest | change.get("FOREST", {})
-        two_way.N_FOLDS = change.get("N_FOLDS", 2)
-        train, seconds = adjusted(cell, 0, n_draws=change.get("n_draws", 3))
+    """Scores of the first label with one choice changed at a time, and of the two ends."""
+    test, var_y = Sample(cell.target_test.X, cell.target_test.Y[:, [0]]), cell.var_y[[0]]
+    ends = {"oracle": cell.target_train, "source": cell.source_train}
+    where = {"dataset": cell.key.dataset, "draw": cell.key.draw}
+    for model in ("linear", "xgboost"):
+        for name, train in ends.items():
+            value = score(model, Sample(train.X, train.Y[:, [0]]), test, var_y)[0]
+            yield {**where, "model": model, "choice": name, "score": value, "seconds": 0.0}
+    for choice, (changes, options) in ABLATION.items():
+        kept = [(module, name, getattr(module, name)) for module, name, _ in changes]
+        for module, name, value in changes:
+            setattr(module, name, value)
+        train, seconds = adjusted(cell, 0, **options)
+        for module, name, value in kept:
+            setattr(module, name, value)
         for model in ("linear", "xgboost"):
-            value = score(model, train, one_label, var_y)[0]
-            yield {"dataset": cell.key.dataset, "model": model, "choice": choice, "score": value, "seconds": seconds}
-    conditional.BOOSTING, conditional.FOREST, two_way.N_FOLDS = boosting, forest, 2
+            value = score(model, train, test, var_y)[0]
+            yield {**where, "model": model, "choice": choice, "score": value, "seconds": seconds}
+
+
+def summarise_ablation(scores: pd.DataFrame) -> pd.DataFrame:
+    """Mean score, share of the gap closed and seconds of every choice."""
+    means = scores.groupby(["dataset", "model", "choice"], sort=False)[["score", "seconds"]].mean().reset_index()
+    ends = means.pivot_table(index=["dataset", "model"], columns="choice", values="score")[["source", "oracle"]]
+    means = means.join(ends, on=["dataset", "model"])
+    means["closed"] = (means["source"] - means["score"]) / (means["source"] - means["oracle"])
+    return means[~means["choice"].isin(["source", "oracle"])]
 
 
 def main() -> None:
@@ -137,7 +177,7 @@ def main() -> None:
         rows += ablate(cell) if arguments.ablation else compare(cell, arguments.models)
     table = pd.DataFrame(rows)
     if arguments.ablation:
-        summary = table.groupby(["dataset", "model", "choice"], sort=False)[["score", "seconds"]].mean().reset_index()
+        summary = summarise_ablation(table)
     else:
         structural = table["dataset"].isin(SCENARIOS) & (table["beta"] == 0)
         summary = summarise(table[~structural])

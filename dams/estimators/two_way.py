@@ -167,13 +167,18 @@ def fill_probabilities(probability: Array, expected: float) -> Array:
     return np.minimum(odds * factors[fits[0]], 1.0) if fits.size else np.ones_like(odds)
 
 
+def fill_order(r: Array) -> Array:
+    """Features to fill, those with the least to fill first: what is learned early rests on what was recorded."""
+    negative = np.flatnonzero(r < 0)
+    return negative[np.argsort(-r[negative], kind="stable")]
+
+
 def _fill(X: Array, y: Array, r: Array, n_draws: int, rng: np.random.Generator) -> list[Array]:
     """Fill the features with r_j < 0 in `n_draws` copies of X, each given the others as they stand in that copy."""
     labels = _label_columns(y)
     folds = rng.permutation(len(X)) % N_FOLDS
     copies = [X.copy() for _ in range(n_draws)]
-    negative = np.flatnonzero(r < 0)
-    for j in negative[np.argsort(-r[negative], kind="stable")]:
+    for j in fill_order(r):
         values = X[:, j]
         zeros = np.flatnonzero(values == 0)
         expected = -r[j] * (len(values) - len(zeros))
