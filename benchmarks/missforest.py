@@ -158,8 +158,10 @@ def score_table(results: pd.DataFrame) -> pd.DataFrame:
     found = results[results["measure"].str.startswith("score")]
     keys = ["dataset", "measure", "regime", "draw"]
     cells = found.pivot_table(index=keys, columns="item", values="value", sort=False)
-    odd = found["seed"] % 2 == 1
-    halves = found[found["item"] == "missingpy"].pivot_table(index=keys, columns=odd, values="value", sort=False)
+    of_missingpy = found[found["item"] == "missingpy"]
+    halves = of_missingpy.assign(odd=of_missingpy["seed"] % 2 == 1).pivot_table(
+        index=keys, columns="odd", values="value", sort=False
+    )
     cells["difference"] = cells["fast"] - cells["missingpy"]
     cells["seeds"] = halves[False] - halves[True]
     groups = cells.groupby(["dataset", "measure"], sort=False)
