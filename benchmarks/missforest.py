@@ -5,7 +5,8 @@ test set transformed on its own. Seconds are processor time on one core, in turn
 
 Two engines are alike if what they impute differs no more than what missingpy imputes with two seeds. Distances are root
 mean squares over imputed entries, averaged over seeds and cells, by column; scores are target-test MSE / Var(Y) of
-models trained on the imputed source, for labels Xβ.
+models trained on the imputed source, for labels Xβ. A score depends much on the seed, so engines are compared by means
+over seeds, with the standard error over cells, beside the same comparison of missingpy's even seeds with its odd ones.
 
 python -m benchmarks.missforest [--datasets NAME ...] [--cells N] [--seeds N] [--csv FILE]
 """
@@ -106,26 +107,26 @@ def mean_squares(parts: Parts, pairs: list[tuple[list[np.ndarray], list[np.ndarr
     return float((np.concatenate(differences) ** 2).mean())
 
 
-def measure_cell(parts: Parts, n_seeds: int) -> Iterator[tuple[str, str, float]]:
-    """Yield measure, item and value."""
+def measure_cell(parts: Parts, n_seeds: int) -> Iterator[tuple[str, str, int | None, float]]:
+    """Yield measure, item, seed (None where all are compared) and value."""
     runs = {engine: [impute(parts, engine, seed) for seed in range(n_seeds)] for engine in ENGINES}
     imputed = {engine: [matrices for matrices, _ in results] for engine, results in runs.items()}
     for engine, results in runs.items():
-        yield "seconds", engine, float(np.mean([seconds for _, seconds in results]))
-        per_seed = pd.DataFrame([scores(parts, matrices) for matrices, _ in results])
-        for model, score in per_seed.mean().items():
-            yield f"score {model}", engine, float(score)
+        for seed, (matrices, seconds) in enumerate(results):
+            yield "seconds", engine, seed, seconds
+            for model, score in scores(parts, matrices).items():
+                yield f"score {model}", engine, seed, score
     across = list(product(imputed["fast"], imputed["missingpy"]))
     within = list(combinations(imputed["missingpy"], 2))
     observed = parts.stacked
     for column, name in enumerate(parts.columns):
         if len(np.unique(observed[observed[:, column] != 0, column])) > 1:
-            yield "between engines", name, mean_squares(parts, across, column)
-            yield "between seeds", name, mean_squares(parts, within, column)
+            yield "between engines", name, None, mean_squares(parts, across, column)
+            yield "between seeds", name, None, mean_squares(parts, within, column)
 
 
 def measure(datasets: list[str], cells: int, seeds: int) -> pd.DataFrame:
-    """Measure every cell; one row a measure and item."""
+    """Measure every cell; one row a measure, item and seed."""
     rows = []
     for dataset in datasets:
         table = load_uci(dataset)
@@ -134,7 +135,7 @@ def measure(datasets: list[str], cells: int, seeds: int) -> pd.DataFrame:
             print(f"{dataset} {regime} {draw}", file=sys.stderr, flush=True)
             parts = corrupt(table, dataset, regime, draw)
             rows += [(dataset, regime, draw, *found) for found in measure_cell(parts, seeds)]
-    return pd.DataFrame(rows, columns=["dataset", "regime", "draw", "measure", "item", "value"])
+    return pd.DataFrame(rows, columns=["dataset", "regime", "draw", "measure", "item", "seed", "value"])
 
 
 def speed_table(results: pd.DataFrame) -> pd.DataFrame:
@@ -153,13 +154,20 @@ def distance_table(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def score_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Mean scores after either engine, the mean difference, and the largest in a cell."""
+    """Mean scores after either engine, and differences with standard errors: of the engines, of missingpy's seeds."""
     found = results[results["measure"].str.startswith("score")]
-    cells = found.pivot_table(index=["dataset", "draw", "regime", "measure"], columns="item", values="value")
+    keys = ["dataset", "measure", "regime", "draw"]
+    cells = found.pivot_table(index=keys, columns="item", values="value", sort=False)
+    of_missingpy = found[found["item"] == "missingpy"]
+    halves = of_missingpy.assign(odd=of_missingpy["seed"] % 2 == 1).pivot_table(
+        index=keys, columns="odd", values="value", sort=False
+    )
     cells["difference"] = cells["fast"] - cells["missingpy"]
-    table = cells.groupby(["dataset", "measure"], sort=False).mean()
-    largest = cells["difference"].abs().groupby(["dataset", "measure"]).max()
-    return table.assign(largest=largest)
+    cells["seeds"] = halves[False] - halves[True]
+    groups = cells.groupby(["dataset", "measure"], sort=False)
+    table, errors = groups.mean(), groups.sem()
+    table.insert(3, "± engines", errors["difference"])
+    return table.assign(**{"± seeds": errors["seeds"], "cells": groups.size()})
 
 
 def rows_table() -> pd.DataFrame:
@@ -219,7 +227,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS, metavar="NAME")
     parser.add_argument("--cells", type=int, default=2, help="rate draws of each data set and regime")
     parser.add_argument("--seeds", type=int, default=2, help="seeds of each engine in a cell, at least 2")
-    parser.add_argument("--csv", metavar="FILE", help="write one row a cell, measure and item")
+    parser.add_argument("--csv", metavar="FILE", help="write one row a cell, measure, item and seed")
     arguments = parser.parse_args()
     if "DAMS_DATA_DIR" not in os.environ:
         print("DAMS_DATA_DIR does not name the raw UCI files: they are downloaded", file=sys.stderr)

@@ -49,6 +49,7 @@ def test_a_frequent_value_is_alone_in_its_bin():
 
 def test_values_that_differ_by_rounding_are_one():
     assert bin_column(np.array([0.5, 0.5 + 1e-9, 0.5 - 1e-9])).n_bins == 1
+    assert bin_column(np.array([1e-3, 1e-3 + 5e-8, 1.0])).n_bins == 2
 
 
 def drawn_counts(columns, rows, target, n_trees, seed):
@@ -116,12 +117,40 @@ def test_a_few_large_values_in_one_bin_are_split_off():
         assert threshold == (sample[sample < 4989.5].max() + sample[sample > 4989.5].min()) / 2
 
 
+def test_leaves_hold_the_means_of_the_rows_that_reach_them():
+    """With far more values than bins, where splits cut through bins."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 2))
+    y = np.exp(3 * np.abs(X[:, 0])) + X[:, 1]
+    tree, drawn = one_tree(X, np.arange(4000), NumericTarget(y), 3, 0)
+    predicted = tree.predict(X.T)[:, 0]
+    leaves = np.unique(predicted)
+    assert len(leaves) >= 5
+    for leaf in leaves:
+        rows = predicted == leaf
+        np.testing.assert_allclose(leaf, np.average(y[rows], weights=drawn[rows]), rtol=1e-4)
+
+
 def test_columns_that_split_alike_are_chosen_at_random():
     x = np.repeat([0.0, 1.0], 50)
     columns = [bin_column(x), bin_column(10 * x), bin_column(-x)]
     rng = np.random.default_rng(0)
     forest = grow_forest(columns, np.arange(100), NumericTarget(x), n_estimators=90, max_depth=1, rng=rng)
     assert np.bincount(forest.features[0].ravel(), minlength=3).min() > 15
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_a_split_scores_as_its_mirror_image_does(kind):
+    """One column may have on the left what another has on the right: with rounding one of them would always win."""
+    rng = np.random.default_rng(0)
+    for n in (7, 92, 3000):
+        values, classes = rng.normal(size=n) ** 3, rng.integers(3, size=n)
+        target = NumericTarget(values) if kind == "numbers" else ClassTarget(classes, 3)
+        sums = np.zeros((target.n_channels, n))
+        sums[target.channels, np.arange(n)] = target.amounts * np.bincount(rng.integers(n, size=n), minlength=n)
+        left, node = sums.cumsum(axis=1), sums.sum(axis=1, keepdims=True)
+        for one, other in zip(target.deviations(left, node)[1], target.deviations(node - left, node)[1], strict=True):
+            np.testing.assert_array_equal(one, -other)
 
 
 def test_a_leaf_of_equal_targets_predicts_them_exactly():

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dams.imputation import MissForestImputer
 from dams.imputation import missforest as module
-from dams.imputation.sweeps import BinnedMatrix, sweep_columns
+from dams.imputation.sweeps import BinnedMatrix, Sweep, sweep_columns
 
 
 @parametrize_with_checks(
@@ -100,6 +100,23 @@ def test_a_sweep_that_is_given_up_would_have_been_discarded(holed, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(module, "sweep_columns", lambda *a, abandon, **k: sweep_columns(*a, **k))
             np.testing.assert_array_equal(MissForestImputer(random_state=2, max_iter=9).fit_transform(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("numeric", "categorical", "less"), [(0.1, 0.5, True), (0.5, 0.1, True), (0.3, 0.3, False), (0.5, 0.5, False)]
+)
+def test_sweeps_go_on_while_one_kind_of_column_comes_to_rest(numeric, categorical, less):
+    previous = Sweep([], {}, 0.3, 0.3)
+    assert previous.moved_less_than(None)
+    assert Sweep([], {}, numeric, categorical).moved_less_than(previous) is less
+
+
+def test_constant_columns_are_filled_without_a_forest(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(100) < 0.5, np.where(rng.random(100) < 0.3, 0, 7), rng.normal(size=100)])
+    monkeypatch.setattr("dams.imputation.sweeps.grow_forest", None)  # can't be called
+    imputed = MissForestImputer(random_state=0).fit_transform(X)
+    np.testing.assert_array_equal(imputed[:, :2], np.broadcast_to([1.0, 7.0], (100, 2)))
 
 
 def test_one_sweep_returns_plain_means(holed):

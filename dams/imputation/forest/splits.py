@@ -55,7 +55,8 @@ def best_cuts(data: TrainingData, sums_up_to: FloatArray, rng: np.random.Generat
             places[feature] = candidates.argmax(axis=0)
             scores[feature] = candidates[places[feature], np.arange(n_nodes)]
     best = scores.max(axis=0)
-    # Columns that tell the same story tie; a rule that always took the first would never ask the others.
+    # Columns that split off the same rows tie, often where one value is extreme. To prefer some would bias what is
+    # imputed: the columns lead other rows to different sides.
     features = np.where(scores == best, rng.random(scores.shape), -1).argmax(axis=0)
     splits = Splits(
         scores=best,
@@ -82,7 +83,7 @@ def best_cuts(data: TrainingData, sums_up_to: FloatArray, rng: np.random.Generat
 def _between_squares(target: Target, left: FloatArray, node: FloatArray) -> FloatArray:
     """Squares between the two sides of cuts, up to a factor of the node; `_INVALID` where one side is empty.
 
-    With N and S the node's count and total, n and s those on the left: Σ_outputs (s − n S / N)² / (n (N − n)).
+    With N and S the node's count and total, n and s those on the left: Σ_outputs (N s − n S)² / (n (N − n)).
     Both arrays have the channels first.
     """
     counts, deviations = target.deviations(left, node)

@@ -1,8 +1,9 @@
 """What trees predict, in a form whose sums are exact.
 
 The split search adds up counts and targets of many sets of rows. Here both are whole numbers below 2⁵³, so doubles add
-them without rounding, in any order: equal splits have equal scores, and a difference of two sums is what a third would
-be. A numeric target shares one double with the count, which halves the work.
+them without rounding, in any order: equal splits have equal scores, also where one has on the left what the other has
+on the right, and a difference of two sums is what a third would be. A numeric target shares one double with the count,
+which halves the work.
 """
 
 from typing import Protocol
@@ -36,9 +37,10 @@ class Target(Protocol):
         """Numbers of rows in sums over channels, which are the first axis."""
 
     def deviations(self, sums: FloatArray, node: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Counts n of parts of nodes, and for each output s − n S / N.
+        """Counts n of parts of nodes, and for each output N s − n S, without rounding.
 
-        Here s is the part's total, and N and S are count and total of its node.
+        Here s is the part's total, and N and S are count and total of its node. The rest of the node deviates by the
+        opposite.
         """
 
     def means(self, sums: FloatArray) -> FloatArray:
@@ -78,11 +80,14 @@ class NumericTarget:
         return np.floor(counts, out=counts)
 
     def deviations(self, sums: FloatArray, node: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """See `Target`; in steps of the grid, up to rounding of one step."""
+        """See `Target`; in steps of the grid, of which both products have less than 2⁵³."""
         counts = self.counts(sums)
-        # The count's share of the amounts falls away by itself.
-        expected = counts * (node[0] / np.maximum(self.counts(node), 1))
-        return counts, [np.subtract(sums[0], expected, out=expected)]
+        n_node = self.counts(node)
+        totals = counts * -self._one
+        totals += sums[0]
+        totals *= n_node
+        totals -= counts * (node[0] - n_node * self._one)
+        return counts, [totals]
 
     def means(self, sums: FloatArray) -> FloatArray:
         """See `Target`; where all targets are equal their mean is exactly that number."""
@@ -106,8 +111,8 @@ class ClassTarget:
     def deviations(self, sums: FloatArray, node: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         """See `Target`."""
         counts = self.counts(sums)
-        shares = node / np.maximum(self.counts(node), 1)
-        return counts, [total - counts * share for total, share in zip(sums, shares, strict=True)]
+        n_node = self.counts(node)
+        return counts, [n_node * total - counts * of_node for total, of_node in zip(sums, node, strict=True)]
 
     def means(self, sums: FloatArray) -> FloatArray:
         """See `Target`."""
