@@ -26,7 +26,8 @@ def test_nearest_names_one_or_all():
 
 @pytest.mark.parametrize(
     "path",
-    [entry.path for registry in (DATASETS, METHODS, OUTPUTS, MODELS) for entry in registry.values()],
+    [entry.path for registry in (DATASETS, METHODS, OUTPUTS) for entry in registry.values()]
+    + [path for model in MODELS.values() for path in model.engines.values()],
 )
 def test_every_registered_path_leads_to_a_function(path):
     assert callable(load(path))
