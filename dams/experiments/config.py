@@ -269,6 +269,7 @@ class Eicu(Strict):
     size: Literal["default", "test"] = "default"
     scenario: Literal["ucar", "block_ucar", "hourly", "population", "mar", "mnar"] = "ucar"
     strength: Annotated[float, Field(ge=0)] = 1.0
+    two_way: bool = True
 
 
 class Bootstrap(Strict):

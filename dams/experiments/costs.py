@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dams.datasets.registry import DATASETS
+from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.methods import METHODS
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ FIT = {"xgboost": 0.06, "mlp": 0.3}
 PREPARATION = {"imputed": 0.4, "two_way": 0.9}
 # Copies of the training rows that a method stacks.
 COPIES = {"two_way": 3}
+# Scenarios have few columns, and cost so much of what tables cost.
+SCENARIO = 0.2
 # A job should last about so long: many times the seconds it takes to start, and short beside a whole run.
 JOB = 40.0
 # Rows of a table that nothing is known of.
@@ -31,16 +33,15 @@ def cell_seconds(dataset: str, rows: int, fits: tuple[Fit, ...], n_kinds: int) -
 
     `rows` are those sampled from a scenario; a table has its own.
     """
-    known = DATASETS.get(dataset)
-    if known is None or known.kind != "scenario":
-        rows = known.rows if known is not None and known.rows else ROWS
+    if not is_scenario(dataset):
+        rows = (DATASETS[dataset].rows if dataset in DATASETS else None) or ROWS
     seconds = CELL
     for method in {fit.method for fit in fits}:
         labels = max(fit.betas for fit in fits if fit.method == method) * n_kinds
         seconds += PREPARATION.get(method, 0.0) * (labels if METHODS[method].per_label else 1)
     for fit in fits:
         seconds += FIT.get(fit.model, 0.0) * COPIES.get(fit.method, 1) * fit.betas * n_kinds
-    return seconds * rows / 10_000
+    return seconds * rows / 10_000 * (SCENARIO if is_scenario(dataset) else 1)
 
 
 def cells_a_job(n_cells: int, seconds: float) -> int:

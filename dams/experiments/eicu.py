@@ -7,7 +7,7 @@ relative missingness. `dams.experiments.eicu_as_published` repeats the protocol 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedGroupKFold
 
 from dams.datasets.feature_table import FeatureTable
-from dams.estimators import ClosedFormRegressor, MissingnessFilter
+from dams.estimators import ClosedFormRegressor, MissingnessFilter, TwoWayFilter
 from dams.experiments.eicu_scores import METRICS, resample_patients, score_with_interval
 from dams.experiments.seeding import generator
 from dams.models.linear import LinearFit, least_squares
@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 # What a row of results is about, and what it says; a row without a value says in `failure` why.
 COLUMNS = ["variant", "source", "target", "method", "metric", "value", "lower", "upper", "n_test", "failure"]
 
+PAPERS_METHODS = ("oracle", "source", "imputed", "closed_form", "nonparametric")
+
 TEST_FOLDS = 5  # one of which is the test
 
 
@@ -40,13 +42,20 @@ def hospital_label(table: FeatureTable, hospital: int) -> str:
 
 
 def run_eicu(
-    table: FeatureTable, *, replicates: int = 2000, confidence: float = 0.95, random_state: int = 0
+    table: FeatureTable,
+    *,
+    methods: Sequence[str] = PAPERS_METHODS,
+    replicates: int = 2000,
+    confidence: float = 0.95,
+    random_state: int = 0,
 ) -> pd.DataFrame:
     """Score every method in every direction between the hospitals of the table.
 
     Parameters
     ----------
     table : FeatureTable
+    methods : sequence of str
+        Keys of `PREDICTORS`. `two_way`, this project's own, takes a minute a direction on 500 features.
     replicates : int
         Resamples of the test patients behind each interval.
     confidence : float
@@ -60,7 +69,7 @@ def run_eicu(
     for target in table.hospitals:
         train, test = split_by_patient(table.at(target), generator(random_state, "eicu", "split", target))
         weights = resample_patients(test.groups, replicates, generator(random_state, "eicu", "bootstrap", target))
-        for method, source in _comparisons(table, target):
+        for method, source in _comparisons(table, target, methods):
             known = train if method == "oracle" else _without(table.at(source), test.groups)
             rng = generator(random_state, "eicu", method, source, target)
             score = partial(_score, method, known, train, test, weights, confidence, rng)
@@ -68,11 +77,12 @@ def run_eicu(
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def _comparisons(table: FeatureTable, target: int) -> list[tuple[str, int]]:
+def _comparisons(table: FeatureTable, target: int, methods: Sequence[str]) -> list[tuple[str, int]]:
     """Methods and the hospitals they learn from: the oracle from the target, each other one from every other."""
     others = [hospital for hospital in table.hospitals if hospital != target]
-    adapted = [method for method in PREDICTORS if method != "oracle"]
-    return [("oracle", target), *((method, source) for source in others for method in adapted)]
+    adapted = [method for method in methods if method != "oracle"]
+    oracle = [("oracle", target)] if "oracle" in methods else []
+    return [*oracle, *((method, source) for source in others for method in adapted)]
 
 
 def _without(table: FeatureTable, patients: Array) -> FeatureTable:
@@ -165,6 +175,11 @@ def _nonparametric(source: FeatureTable, train: FeatureTable, test: FeatureTable
     return predict(fit_linear(filter_to_target(source, train, rng), "non-parametric"), test)
 
 
+def _two_way(source: FeatureTable, train: FeatureTable, test: FeatureTable, rng: np.random.Generator) -> Array:
+    X, y = TwoWayFilter(random_state=rng).fit_resample(source.X, source.y.astype(float), X_target=train.X)
+    return predict(least_squares(Moments.of(X, y[:, None])), test)
+
+
 def filter_to_target(source: FeatureTable, target: FeatureTable, rng: np.random.Generator) -> FeatureTable:
     """Delete source values until the source loses as much as the target (algorithm 1)."""
     X = MissingnessFilter(random_state=rng).fit(source.X, X_target=target.X).transform(source.X)
@@ -177,6 +192,7 @@ PREDICTORS: dict[str, Callable[[FeatureTable, FeatureTable, FeatureTable, np.ran
     "imputed": _imputed,
     "closed_form": _closed_form,
     "nonparametric": _nonparametric,
+    "two_way": _two_way,
 }
 
 

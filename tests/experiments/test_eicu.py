@@ -20,6 +20,7 @@ from dams.datasets.fiddle_as_published import load_fiddle_as_published
 from dams.experiments import eicu
 from dams.experiments.eicu import (
     COLUMNS,
+    PAPERS_METHODS,
     PREDICTORS,
     fit_linear,
     oracle_coefficients,
@@ -135,7 +136,8 @@ def test_split_keeps_patients_together_and_the_share_of_deaths(table):
 def test_results_hold_every_method_and_direction(results):
     assert list(results.columns) == COLUMNS
     assert (results["failure"] == "").all() and (results["variant"] == "corrected").all()
-    assert set(results["method"]) == set(PREDICTORS)
+    assert tuple(results["method"].unique()) == PAPERS_METHODS
+    assert set(PREDICTORS) == {*PAPERS_METHODS, "two_way"}
     for method in ("source", "imputed", "closed_form", "nonparametric"):
         rows = results[results["method"] == method]
         assert {(s, t) for s, t in zip(rows["source"], rows["target"], strict=True)} == {("H1", "H2"), ("H2", "H1")}
@@ -343,3 +345,10 @@ def test_both_variants_side_by_side(tmp_path):
 
 def test_labels_of_hospitals(table):
     assert [eicu.hospital_label(table, h) for h in table.hospitals] == ["H1", "H2"]
+
+
+def test_two_way_is_scored_where_asked_for():
+    table = simulate_eicu_table(400, random_state=0)
+    results = run_eicu(table, methods=["oracle", "two_way"], replicates=5)
+    assert list(results["method"].unique()) == ["oracle", "two_way"]
+    assert results["value"].notna().all()

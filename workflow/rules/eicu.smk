@@ -63,6 +63,7 @@ rule run_eicu:
         f"{RESULTS}/logs/run_eicu.log",
     benchmark:
         f"{RESULTS}/benchmarks/run_eicu.tsv"
+    priority: 1000
     conda:
         "../../environment.yml"
     threads: 1
@@ -71,6 +72,7 @@ rule run_eicu:
     params:
         folder=eicu_folder,
         hospitals=RUN.eicu and RUN.eicu.hospitals,
+        two_way=RUN.eicu and RUN.eicu.two_way,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
     message:

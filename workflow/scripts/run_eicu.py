@@ -12,7 +12,8 @@ from dams.experiments.records import write_csv
 with job_log(snakemake.log[0]):
     params, output = snakemake.params, snakemake.output
     table = load_fiddle(params.folder, hospitals=params.hospitals)
-    corrected = eicu.run_eicu(table, **params.bootstrap, random_state=params.seed)
+    methods = [*eicu.PAPERS_METHODS, *(["two_way"] if params.two_way else [])]
+    corrected = eicu.run_eicu(table, methods=methods, **params.bootstrap, random_state=params.seed)
     as_published = load_fiddle_as_published(params.folder, hospitals=params.hospitals)
     published = run_eicu_as_published(as_published, random_state=params.seed)
     relative = eicu.relative_missingness(table, confidence=params.bootstrap["confidence"])
