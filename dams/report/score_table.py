@@ -13,6 +13,9 @@ from dams.experiments.methods import METHODS
 from dams.models import MODELS
 from dams.report.tables import REGIME_SYMBOLS, Entry, Section
 
+# Marks a mean over fewer cells than the others of its block have: other cells, so not to be compared with them.
+FEWER = "†"
+NONE = "—"
 # What makes a column of its own.
 COLUMN = ["dataset", "regime", "epsilon", "labels"]
 
@@ -37,18 +40,23 @@ def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: b
     for model in [m for m in MODELS if m in set(summary["model"])]:
         part = summary[summary["model"] == model]
         found = {(_key(row), row["method"]): row for row in part.to_dict("records")}
+        most = {column: _cells(row) for (column, method), row in found.items() if method == "oracle"}
         # Compared as printed: what looks equal is equally bold.
         best: dict[tuple[str, ...], float] = {}
         for (column, method), row in found.items():
-            if method != "oracle" and not math.isnan(row["mean"]):
+            if method != "oracle" and not math.isnan(row["mean"]) and _cells(row) >= most.get(column, 0):
                 best[column] = min(round(row["mean"], 3), best.get(column, math.inf))
         rows = []
         for method in [m for m in METHODS if m in set(part["method"])]:
             entries = []
             for column in map(_key, columns.to_dict("records")):
-                score = found.get((column, method))
-                bold = score is not None and method != "oracle" and round(score["mean"], 3) == best.get(column)
-                entries.append(Entry(_text(score, intervals), bold=bold, grey=method == "oracle"))
+                score, text = found.get((column, method)), NONE
+                bold = False
+                if score is not None and not math.isnan(score["mean"]):
+                    fewer = _cells(score) < most.get(column, 0)
+                    text = _text(score, intervals) + (FEWER if fewer else "")
+                    bold = method != "oracle" and not fewer and round(score["mean"], 3) == best.get(column)
+                entries.append(Entry(text, bold=bold, grey=method == "oracle"))
             rows.append((METHODS[method].title, entries))
         sections.append(Section(f"{MODELS[model].title} models", rows))
     return sections
@@ -59,9 +67,11 @@ def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
     return tuple(str(row[name]) for name in COLUMN)
 
 
-def _text(row: Mapping[Any, Any] | None, intervals: bool) -> str:
-    if row is None or math.isnan(row["mean"]):
-        return "—"
+def _cells(row: Mapping[Any, Any]) -> int:
+    return int(row["draws"]) * int(row["betas"])
+
+
+def _text(row: Mapping[Any, Any], intervals: bool) -> str:
     text = f"{row['mean']:.3f}"
     # A single run has no interval.
     return f"{text} ({row['lower']:.3f} – {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
@@ -72,4 +82,14 @@ def design_notes(summary: pd.DataFrame) -> list[str]:
     repeats = summary.groupby("model", sort=False).agg(draws=("draws", "max"), betas=("betas", "max"))
     per_model = "; ".join(f"{MODELS[str(m)].title}: {row.draws} draws × {row.betas} β" for m, row in repeats.iterrows())
     failures = int(summary["failures"].sum())
-    return [f"Repeats per entry: {per_model}.", f"Fits that failed: {failures}."]
+    notes = [f"Repeats per entry: {per_model}.", f"Fits that failed: {failures}."]
+    of_oracle = summary[summary["method"] == "oracle"].set_index([*COLUMN, "model"])[["draws", "betas"]].prod(axis=1)
+    cells = summary.join(of_oracle.rename("of_oracle"), on=[*COLUMN, "model"])
+    fewer = cells[cells["draws"] * cells["betas"] < cells["of_oracle"]]
+    if not fewer.empty:
+        sizes = fewer.drop_duplicates(["method", "draws", "betas"]).to_dict("records")
+        which = "; ".join(f"{METHODS[row['method']].title}: {row['draws']} × {row['betas']}" for row in sizes)
+        notes.insert(
+            1, f"{FEWER} Over fewer cells ({which}), so never bold; paired differences compare on the same cells."
+        )
+    return notes

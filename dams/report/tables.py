@@ -22,6 +22,7 @@ _LATEX = {
     "ε": r"$\epsilon$",
     "β": r"$\beta$",
     "×": r"$\times$",
+    "†": r"$\dagger$",
     "−": "$-$",
 }
 

@@ -47,6 +47,21 @@ def test_the_best_without_target_labels_is_bold_as_printed(scores):
     assert free == {"Oracle": False, "Source": True, "Closed-form": False, "Non-parametric": False}
 
 
+def test_a_mean_over_fewer_cells_is_marked_and_never_bold(make_records):
+    means = {"oracle": 0.1, "source": 0.5, "two_way": 0.2}
+    records = make_records(
+        {"method": method, "score": score, "draw": draw}
+        for method, score in means.items()
+        for draw in range(1 if method == "two_way" else 3)
+    )
+    table = table1(records, QUICK)
+    rows = cells(table)
+    assert rows["Two-way (ours)"] == [Entry("0.200†")]
+    assert rows["Source"] == [Entry("0.500", bold=True)]
+    assert any("† Over fewer cells (Two-way (ours): 1 × 1)" in note for note in table.notes)
+    assert r"$\dagger$" in table.to_latex()
+
+
 def test_the_oracle_is_grey_and_alone_so(scores):
     rows = cells(table1(scores, QUICK))
     assert all(entry.grey for entry in rows.pop("Oracle"))
