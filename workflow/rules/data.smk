@@ -18,6 +18,7 @@ rule download_data:
     conda:
         "../../environment.yml"
     threads: 1
+    priority: SOON
     resources:
         mem_mb=500,
     params:
@@ -42,6 +43,7 @@ rule prepare_data:
     conda:
         "../../environment.yml"
     threads: 1
+    priority: SOON
     resources:
         mem_mb=1500,
     params:

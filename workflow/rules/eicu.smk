@@ -12,6 +12,7 @@ rule simulate_eicu:
     conda:
         "../../environment.yml"
     threads: 1
+    priority: SOON
     resources:
         mem_mb=2000,
     params:
@@ -63,7 +64,7 @@ rule run_eicu:
         f"{RESULTS}/logs/run_eicu.log",
     benchmark:
         f"{RESULTS}/benchmarks/run_eicu.tsv"
-    priority: 1000
+    priority: SOON
     conda:
         "../../environment.yml"
     threads: 1
