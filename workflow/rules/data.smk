@@ -14,11 +14,11 @@ rule download_data:
         f"{RAW}/logs/{{dataset}}.log",
     benchmark:
         f"{RAW}/benchmarks/{{dataset}}.tsv"
+    priority: SOON
     localrule: True
     conda:
         "../../environment.yml"
     threads: 1
-    priority: SOON
     resources:
         mem_mb=500,
     params:
@@ -40,10 +40,10 @@ rule prepare_data:
         f"{RESULTS}/logs/prepare_data/{{dataset}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/prepare_data/{{dataset}}.tsv"
+    priority: SOON
     conda:
         "../../environment.yml"
     threads: 1
-    priority: SOON
     resources:
         mem_mb=1500,
     params:

@@ -9,10 +9,10 @@ rule simulate_eicu:
         f"{RESULTS}/logs/simulate_eicu.log",
     benchmark:
         f"{RESULTS}/benchmarks/simulate_eicu.tsv"
+    priority: SOON
     conda:
         "../../environment.yml"
     threads: 1
-    priority: SOON
     resources:
         mem_mb=2000,
     params:
