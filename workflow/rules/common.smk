@@ -26,6 +26,8 @@ RAW = "data/raw"
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = design.outputs(RUN)
+# Before all blocks, whose priority is their seconds: many jobs wait for these, or they are long themselves.
+SOON = 10_000
 FIGURE_FORMATS = ["svg", "pdf", "png"]
 TABLE_FORMATS = ["csv", "tex", "md", "html"]
 UCI_USED = sorted(

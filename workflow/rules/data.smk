@@ -14,6 +14,7 @@ rule download_data:
         f"{RAW}/logs/{{dataset}}.log",
     benchmark:
         f"{RAW}/benchmarks/{{dataset}}.tsv"
+    priority: SOON
     localrule: True
     conda:
         "../../environment.yml"
@@ -39,6 +40,7 @@ rule prepare_data:
         f"{RESULTS}/logs/prepare_data/{{dataset}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/prepare_data/{{dataset}}.tsv"
+    priority: SOON
     conda:
         "../../environment.yml"
     threads: 1

@@ -9,6 +9,7 @@ rule simulate_eicu:
         f"{RESULTS}/logs/simulate_eicu.log",
     benchmark:
         f"{RESULTS}/benchmarks/simulate_eicu.tsv"
+    priority: SOON
     conda:
         "../../environment.yml"
     threads: 1
@@ -63,7 +64,7 @@ rule run_eicu:
         f"{RESULTS}/logs/run_eicu.log",
     benchmark:
         f"{RESULTS}/benchmarks/run_eicu.tsv"
-    priority: 1000
+    priority: SOON
     conda:
         "../../environment.yml"
     threads: 1
