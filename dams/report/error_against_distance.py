@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dams.datasets.registry import title_of
@@ -11,50 +14,82 @@ from dams.experiments.methods import METHODS
 from dams.report.figures import legend_below, line_of, new_figure
 from dams.report.summary import Bootstrap, in_display_order
 
+CELL = ["dataset", "regime", "epsilon", "draw", "beta"]
+
 
 def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
-    """One panel a data set: the mean over β of every rate draw as a light point, a line with its band a method."""
+    """One panel a data set: the mean over β of every rate draw as a light point, a line with its band a method.
+
+    Above the errors, below how far each lies above the oracle's of the same cells. A method that was run on fewer cells
+    than the oracle is shown below alone: other cells have other errors.
+    """
     linear = records[(records["model"] == "linear") & records["score"].notna()]
+    above = above_oracle(linear)
     datasets = list(in_display_order(linear)["dataset"].unique())
-    figure, axes = new_figure(1, len(datasets), width=2.6 * len(datasets) + 0.4, height=3.2, sharex=True, sharey=True)
+    size = {"width": 2.6 * len(datasets) + 0.4, "height": 3.2 if above.empty else 5.4}
+    rows = 1 if above.empty else 2
+    figure, axes = new_figure(rows, len(datasets), **size, sharex=True, sharey="row")
     methods = [name for name in METHODS if name in set(linear["method"])]
-    for panel, dataset in zip(axes[0], datasets, strict=True):
+    for column, dataset in enumerate(datasets):
         shown = linear[linear["dataset"] == dataset]
-        for method in methods:
-            points = _points(shown[shown["method"] == method])
-            line = line_of(method)
-            look = {"label": METHODS[method].title, **line.options(), "marker": "", "zorder": 3}
-            if points.empty:
-                # Every fit failed here; the legend, made from one panel, has the method all the same.
-                panel.plot([], [], **look)
-                continue
-            grid = np.linspace(points["rate_distance"].min(), points["rate_distance"].max(), 60)
-            fitted, lower, upper = fit_line(points, grid, bootstrap.options(dataset, method))
-            panel.plot(
-                points["rate_distance"],
-                points["score"],
-                line.marker or "o",
-                color=line.color,
-                alpha=0.25,
-                markersize=2.5,
-                markeredgewidth=0,
-            )
-            panel.fill_between(grid, lower, upper, color=line.color, alpha=0.2, linewidth=0)
-            panel.plot(grid, fitted, **look)
-        panel.set_title(title_of(dataset))
-        panel.set_xlabel("‖mˢ − mᵗ‖₂")
+        cells = shown.groupby("method").size()
+        whole = [name for name in methods if cells.get(name, 0) >= cells.get("oracle", 0)]
+        _draw(axes[0, column], shown, methods, whole, bootstrap)
+        axes[0, column].set_title(title_of(dataset))
+        axes[-1, column].set_xlabel("‖mˢ − mᵗ‖₂")
+        if not above.empty:
+            _draw(axes[1, column], above[above["dataset"] == dataset], methods, methods, bootstrap)
+            axes[1, column].axhline(0, color="0.3", linewidth=0.8)
     axes[0, 0].set_ylabel("target MSE / Var(Y)")
-    # A few unstable fits must not squeeze the rest; what lies above is counted.
-    top = 1.15 * np.quantile(linear["score"], 0.99)
-    axes[0, 0].set_ylim(0, top)
-    for panel, dataset in zip(axes[0], datasets, strict=True):
-        hidden = int((_points(linear[linear["dataset"] == dataset])["score"] > top).sum())
+    _limit(axes[0], linear, datasets, bottom=0.0)
+    if not above.empty:
+        axes[1, 0].set_ylabel("the same, above the oracle's")
+        _limit(axes[1], above, datasets, bottom=1.15 * min(0.0, np.quantile(above["score"], 0.01)))
+    legend_below(figure, axes[0, 0], columns=len(methods))
+    return figure
+
+
+def above_oracle(records: pd.DataFrame) -> pd.DataFrame:
+    """Replace scores by how far they lie above the oracle's in the same cell; cells without an oracle are left out."""
+    oracle = records[records["method"] == "oracle"].set_index(CELL)["score"].rename("oracle")
+    others = records[records["method"] != "oracle"].join(oracle, on=CELL)
+    return others.assign(score=others["score"] - others["oracle"]).dropna(subset="oracle")
+
+
+def _draw(panel: Axes, records: pd.DataFrame, methods: list[str], wanted: list[str], bootstrap: Bootstrap) -> None:
+    for method in methods:
+        points = _points(records[records["method"] == method])
+        line = line_of(method)
+        look = {"label": METHODS[method].title, **line.options(), "marker": "", "zorder": 3}
+        if points.empty or method not in wanted:
+            # The legend, made from one panel, has the method all the same.
+            panel.plot([], [], **look)
+            continue
+        grid = np.linspace(points["rate_distance"].min(), points["rate_distance"].max(), 60)
+        fitted, lower, upper = fit_line(points, grid, bootstrap.options(str(records["dataset"].iloc[0]), method))
+        panel.plot(
+            points["rate_distance"],
+            points["score"],
+            line.marker or "o",
+            color=line.color,
+            alpha=0.25,
+            markersize=2.5,
+            markeredgewidth=0,
+        )
+        panel.fill_between(grid, lower, upper, color=line.color, alpha=0.2, linewidth=0)
+        panel.plot(grid, fitted, **look)
+
+
+def _limit(panels: Sequence[Axes], records: pd.DataFrame, datasets: list[str], *, bottom: float) -> None:
+    """Keep a few unstable fits from squeezing the rest, and count what lies above."""
+    top = 1.15 * np.quantile(records["score"], 0.99)
+    panels[0].set_ylim(bottom, top)
+    for panel, dataset in zip(panels, datasets, strict=True):
+        hidden = int((_points(records[records["dataset"] == dataset])["score"] > top).sum())
         if hidden:
             panel.annotate(
                 f"{hidden} points above", (0.98, 0.98), xycoords="axes fraction", ha="right", va="top", fontsize=7
             )
-    legend_below(figure, axes[0, 0], columns=min(len(methods), 3 if len(datasets) == 1 else 6))
-    return figure
 
 
 def _points(records: pd.DataFrame) -> pd.DataFrame:

@@ -78,9 +78,13 @@ def new_figure(rows: int, columns: int, *, width: float, height: float, **option
 
 
 def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
-    """Put one legend for all panels below them."""
+    """Put one legend for all panels below them, in as many columns as the figure is wide enough for."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=3.2)
+    for count in range(columns, 0, -1):
+        legend = figure.legend(handles, labels, loc="outside lower center", ncols=count, handlelength=3.2)
+        if count == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def save_figure(figure: Figure, stem: str | Path) -> None:

@@ -10,7 +10,8 @@ from matplotlib.colors import to_rgb
 
 from dams.experiments.methods import METHODS, Method
 from dams.experiments.outputs import OUTPUTS
-from dams.report.figures import LINES, line_of, save_figure
+from dams.report.error_against_distance import above_oracle
+from dams.report.figures import LINES, legend_below, line_of, new_figure, save_figure
 from dams.report.summary import Bootstrap
 
 QUICK = Bootstrap(replicates=50)
@@ -48,9 +49,35 @@ def test_axes_have_names_and_there_is_one_legend(records_of, name):
     figure = draw(name, records_of[name])
     assert any("MSE / Var(Y)" in axes.get_ylabel() for axes in figure.axes)
     assert any(axes.get_xlabel() for axes in figure.axes)
-    assert all(axes.get_title() for axes in figure.axes)
+    assert all(axes.get_title() for axes in figure.axes if axes.get_subplotspec().is_first_row())
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["Oracle", "Source", "Closed-form"]
+
+
+@pytest.mark.parametrize("columns", [1, 3, 7])
+def test_a_legend_is_no_wider_than_its_figure(columns):
+    figure, axes = new_figure(1, 1, width=4, height=3)
+    for k in range(columns):
+        axes[0, 0].plot([0, 1], label=f"a method with a long name {k}")
+    legend_below(figure, axes[0, 0], columns=columns)
+    (legend,) = figure.legends
+    assert legend.get_window_extent().width <= figure.bbox.width
+    assert len(legend.get_texts()) == columns
+
+
+def test_a_method_on_fewer_cells_is_compared_with_the_oracle_of_the_same_cells(crossed_records):
+    """Cells differ more than methods do, so a line over other cells says nothing beside the others."""
+    fewer = crossed_records[crossed_records["method"].ne("source") | crossed_records["draw"].eq(0)]
+    errors, above = draw("error_against_distance", fewer).axes[:: len(crossed_records["dataset"].unique())][:2]
+    lengths = {line.get_label(): len(line.get_xdata()) for line in errors.get_lines()}
+    assert lengths["Source"] == 0 and lengths["Closed-form"] > 0
+    assert {line.get_label(): len(line.get_xdata()) for line in above.get_lines()}["Source"] > 0
+    found = above_oracle(fewer)
+    row = found[found["method"] == "source"].iloc[0]
+    key = {name: row[name] for name in ("dataset", "regime", "draw", "beta")}
+    of_oracle = fewer[(fewer["method"] == "oracle") & np.all([fewer[k] == v for k, v in key.items()], axis=0)]
+    source = fewer[(fewer["method"] == "source") & np.all([fewer[k] == v for k, v in key.items()], axis=0)]
+    assert row["score"] == source["score"].item() - of_oracle["score"].item()
 
 
 def test_a_panel_for_every_scenario_and_kind_of_label(epsilon_records):
