@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from dams.datasets.feature_table import FeatureTable
 from dams.estimators import ClosedFormRegressor, MissingnessFilter, TwoWayFilter
@@ -48,6 +50,7 @@ def run_eicu(
     replicates: int = 2000,
     confidence: float = 0.95,
     random_state: int = 0,
+    n_jobs: int = 1,
 ) -> pd.DataFrame:
     """Score every method in every direction between the hospitals of the table.
 
@@ -60,13 +63,27 @@ def run_eicu(
         Resamples of the test patients behind each interval.
     confidence : float
     random_state : int
+    n_jobs : int
+        Processes, of which each takes a target hospital; the results are the same.
 
     Returns
     -------
     DataFrame with the columns `COLUMNS`; the oracle's source is the target itself.
     """
+    run = delayed(_run_target)
+    parts = Parallel(n_jobs=n_jobs)(
+        run(table, target, methods, replicates, confidence, random_state) for target in table.hospitals
+    )
+    return pd.DataFrame([row for part in parts for row in part]).reindex(columns=COLUMNS)
+
+
+def _run_target(
+    table: FeatureTable, target: int, methods: Sequence[str], replicates: int, confidence: float, random_state: int
+) -> list[dict[str, Any]]:
+    """Score every method on one hospital."""
     rows = []
-    for target in table.hospitals:
+    # Threads belong to the scheduler, and sums in another order would be other digits.
+    with threadpool_limits(1):
         train, test = split_by_patient(table.at(target), generator(random_state, "eicu", "split", target))
         weights = resample_patients(test.groups, replicates, generator(random_state, "eicu", "bootstrap", target))
         for method, source in _comparisons(table, target, methods):
@@ -74,7 +91,7 @@ def run_eicu(
             rng = generator(random_state, "eicu", method, source, target)
             score = partial(_score, method, known, train, test, weights, confidence, rng)
             rows += result_rows("corrected", table, method, source, target, len(test.y), score)
-    return pd.DataFrame(rows).reindex(columns=COLUMNS)
+    return rows
 
 
 def _comparisons(table: FeatureTable, target: int, methods: Sequence[str]) -> list[tuple[str, int]]:

@@ -50,7 +50,8 @@ OUTPUTS: dict[str, Output] = {
     "error_against_distance": Output(
         "figure",
         "dams.report.error_against_distance:error_against_distance",
-        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates.",
+        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates; below, how far "
+        "it lies above the oracle's in the same cells.",
         model="linear",
     ),
     "error_against_epsilon": Output(

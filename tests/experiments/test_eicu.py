@@ -350,5 +350,6 @@ def test_labels_of_hospitals(table):
 def test_two_way_is_scored_where_asked_for():
     table = simulate_eicu_table(400, random_state=0)
     results = run_eicu(table, methods=["oracle", "two_way"], replicates=5)
+    pd.testing.assert_frame_equal(results, run_eicu(table, methods=["oracle", "two_way"], replicates=5, n_jobs=2))
     assert list(results["method"].unique()) == ["oracle", "two_way"]
     assert results["value"].notna().all()

@@ -67,7 +67,8 @@ rule run_eicu:
     priority: SOON
     conda:
         "../../environment.yml"
-    threads: 1
+    # One for each target hospital.
+    threads: 2
     resources:
         mem_mb=2500,
     params:

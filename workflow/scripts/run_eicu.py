@@ -13,7 +13,8 @@ with job_log(snakemake.log[0]):
     params, output = snakemake.params, snakemake.output
     table = load_fiddle(params.folder, hospitals=params.hospitals)
     methods = [*eicu.PAPERS_METHODS, *(["two_way"] if params.two_way else [])]
-    corrected = eicu.run_eicu(table, methods=methods, **params.bootstrap, random_state=params.seed)
+    workers = {"random_state": params.seed, "n_jobs": snakemake.threads}
+    corrected = eicu.run_eicu(table, methods=methods, **params.bootstrap, **workers)
     as_published = load_fiddle_as_published(params.folder, hospitals=params.hospitals)
     published = run_eicu_as_published(as_published, random_state=params.seed)
     relative = eicu.relative_missingness(table, confidence=params.bootstrap["confidence"])
