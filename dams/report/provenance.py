@@ -26,7 +26,7 @@ def write_provenance(path: str | Path, config: dict[str, Any], results: str | Pa
     benchmarks = Path(results) / "benchmarks"
     content = {
         "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")),
         "config": config,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import subprocess
 import time
 
 import pytest
@@ -69,3 +70,22 @@ def test_memory_that_was_not_measured(benchmarks):
     for file in benchmarks.rglob("*.tsv"):
         file.write_text("s\tmax_rss\n0.1\tNA\n")
     assert peak_memory(benchmarks) is None
+
+
+def test_results_that_are_in_git_are_no_change_of_the_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("code.py", "results/table.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "first"]):
+        subprocess.run(["git", *command], check=True)
+
+    def changed():
+        write_provenance(tmp_path / "provenance.json", {}, tmp_path)
+        return json.loads((tmp_path / "provenance.json").read_text(encoding="utf-8"))["uncommitted_changes"]
+
+    (tmp_path / "results/table.csv").write_text("2\n")
+    assert not changed()
+    (tmp_path / "code.py").write_text("2\n")
+    assert changed()
