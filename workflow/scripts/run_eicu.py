@@ -1,6 +1,7 @@
 """Score every eICU predictor, corrected and as published."""
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from dams.datasets.fiddle import load_fiddle
 from dams.datasets.fiddle_as_published import load_fiddle_as_published
@@ -9,7 +10,8 @@ from dams.experiments.eicu_as_published import run_eicu_as_published
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
 
-with job_log(snakemake.log[0]):
+# A fixed order of sums: the digits must not depend on how many cores the job got.
+with job_log(snakemake.log[0]), threadpool_limits(1):
     params, output = snakemake.params, snakemake.output
     table = load_fiddle(params.folder, hospitals=params.hospitals)
     methods = [*eicu.PAPERS_METHODS, *(["two_way"] if params.two_way else [])]
