@@ -131,7 +131,11 @@ def draw(table: pd.DataFrame, stem: Path) -> None:
                     part["value"], part[measure].clip(lower=1e-3), label=group, **line_of(looks[group]).options()
                 )
             panel.set_xscale("log", base=2)
-            panel.set_xticks(STEPS[what], [f"{value:,}" for value in STEPS[what]], minor=False)
+            panel.set_xticks(
+                STEPS[what],
+                [f"{value / 1000:g}k" if what == "rows" else str(value) for value in STEPS[what]],
+                minor=False,
+            )
             if row == 0:
                 panel.set_yscale("log")
             else:
