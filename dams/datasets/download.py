@@ -26,11 +26,15 @@ class FetchError(RuntimeError):
 
 @dataclass(frozen=True)
 class Fetched:
-    """A verified raw file: where it lies, its SHA-256, and which source served it."""
+    """A verified raw file: where it lies, its SHA-256, and which source served it.
+
+    `origin` names the source without the folders of this machine, for what may be passed on.
+    """
 
     path: Path
     sha256: str
     source: str
+    origin: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class _Source:
     label: str
     read: Callable[[Sequence[RawFile]], dict[str, bytes]]
     folder: Path | None = None
+    origin: str | None = None  # the label without the folder
 
 
 def fetch(
@@ -107,7 +112,7 @@ def fetch(
             reason = file.mismatch(contents[file.name]) if file.name in contents else f"no {file.name}"
             if reason is None:
                 path = _place(file, contents[file.name], source, target)
-                found[file.name] = Fetched(path, file.sha256, source.label)
+                found[file.name] = Fetched(path, file.sha256, source.label, source.origin or source.label)
                 logger.info("%s: from %s", path, source.label)
             else:
                 reasons.append(f"{source.label}: {reason}")
@@ -131,10 +136,10 @@ def _sources(
 ) -> Iterator[_Source]:
     """Sources in the order they are tried; the cache folder is asked for only once local files do not suffice."""
     if local is not None:
-        yield _Source(f"local folder {local}", partial(read_folder, folder=local), local)
+        yield _Source(f"local folder {local}", partial(read_folder, folder=local), local, "local folder")
     kept = folder or _cache_folder()
     if kept.is_dir():
-        yield _Source(f"earlier download in {kept}", partial(read_folder, folder=kept), kept)
+        yield _Source(f"earlier download in {kept}", partial(read_folder, folder=kept), kept, "earlier download")
     url = f"{base_url}/{dataset.archive}"
     read_zip = partial(read_archive, url=url, timeout=timeout, retries=retries, backoff=backoff)
     yield _Source(f"UCI archive {url}", read_zip)

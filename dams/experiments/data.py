@@ -18,7 +18,7 @@ from dams.datasets.tabular import load_csv
 def download(name: str, folder: str | Path, *, data_dir: str | None) -> list[dict[str, str]]:
     """Fetch and verify the raw files of a UCI data set; return what served each of them, for the provenance."""
     return [
-        {"file": file.path.name, "sha256": file.sha256, "source": file.source, "licence": UCI[name].licence}
+        {"file": file.path.name, "sha256": file.sha256, "source": file.origin, "licence": UCI[name].licence}
         for file in fetch(name, folder, data_dir=data_dir)
     ]
 

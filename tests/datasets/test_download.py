@@ -40,6 +40,7 @@ def test_second_call_downloads_nothing(toy, site, tmp_path):
     toy(tmp_path)
     (fetched,) = toy(tmp_path)
     assert fetched.source == f"earlier download in {tmp_path}"
+    assert fetched.origin == "earlier download"
     assert len(site.requests) == 1
 
 
@@ -88,6 +89,7 @@ def test_local_folder_comes_first(toy, site, tmp_path):
     (local / "toy.csv").write_bytes(CONTENT)
     (fetched,) = toy(tmp_path / "out", data_dir=local)
     assert fetched.source == f"local folder {local}"
+    assert fetched.origin == "local folder"
     assert fetched.path == tmp_path / "out" / "toy.csv"
     assert fetched.path.read_bytes() == CONTENT
     assert site.requests == []

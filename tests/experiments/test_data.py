@@ -1,12 +1,13 @@
 """Whichever way a data set comes, an experiment sees prepared covariates."""
 
 import json
+import os
 
 import pandas as pd
 import pytest
 
 from dams.datasets.embedded import load_diabetes
-from dams.experiments.data import prepare, write_json
+from dams.experiments.data import download, prepare, write_json
 
 
 def test_a_table_that_ships_with_the_library(tmp_path):
@@ -32,3 +33,11 @@ def test_json_is_written_whole(tmp_path):
     assert json.loads(path.read_text(encoding="utf-8")) == [{"file": "ä"}]
     assert "ä" in path.read_text(encoding="utf-8")
     assert [file.name for file in path.parent.iterdir()] == ["served.json"]
+
+
+@pytest.mark.skipif("DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name a folder with the UCI files")
+def test_what_served_a_file_names_no_folder_of_this_machine(tmp_path):
+    """It goes into reports, and reports are passed on."""
+    for row in download("thyroid", tmp_path, data_dir=None):
+        assert row["source"] == "local folder"
+        assert not any(os.environ["DAMS_DATA_DIR"] in value or str(tmp_path) in value for value in row.values())
