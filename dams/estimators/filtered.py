@@ -153,13 +153,17 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
         )
         if get_tags(self.estimator).estimator_type == "regressor":
             warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
-        self.filter_ = MissingnessFilter(self.random_state).fit(X, X_target=X_target)
+        rows, labels = self._adjust(X, checked, labels, X_target)
         self.relative_missingness_ = self.filter_.relative_missingness_
+        self.estimator_ = clone(self.estimator).fit(rows, labels)
+        return self
+
+    def _adjust(self, X: Any, checked: Any, labels: Any, X_target: Any) -> tuple[Any, Any]:
+        """Rows and labels to fit the base estimator on; sets `filter_`. `checked` is X as a matrix of floats."""
+        self.filter_: Any = MissingnessFilter(self.random_state).fit(X, X_target=X_target)
         # A DataFrame stays one, so that the base estimator may select columns by name.
         rows = X if hasattr(X, "columns") else checked
-        filtered = delete_at_random(rows, self.filter_.rates_, filter_generator(self.random_state))
-        self.estimator_ = clone(self.estimator).fit(filtered, labels)
-        return self
+        return delete_at_random(rows, self.filter_.rates_, filter_generator(self.random_state)), labels
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of rows observed in the target domain."""

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from dams.estimators.base import compare_with_target, warn_if_constant
+from dams.estimators.base import compare_with_target
 from dams.estimators.conditional import ConditionalLaw
 from dams.estimators.filtered import FilteredRegressor, filter_generator
 from dams.missingness import delete_at_random
@@ -136,21 +135,9 @@ class TwoWayRegressor(FilteredRegressor):
         super().__init__(estimator, random_state=random_state)
         self.n_draws = n_draws
 
-    # The base estimator is cloned and validates itself.
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, X_target: Any = None) -> TwoWayRegressor:
-        """Fit on labelled source rows and unlabelled target rows; see `ClosedFormRegressor.fit`."""
-        refuse_nan(X, name="X")
-        _, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
-        )
-        if get_tags(self.estimator).estimator_type == "regressor":
-            warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
+    def _adjust(self, X: Any, checked: Any, labels: Any, X_target: Any) -> tuple[Any, Any]:
         self.filter_ = TwoWayFilter(n_draws=self.n_draws, random_state=self.random_state)
-        rows, labels = self.filter_.fit_resample(X, labels, X_target=X_target)
-        self.relative_missingness_ = self.filter_.relative_missingness_
-        self.estimator_ = clone(self.estimator).fit(rows, labels)
-        return self
+        return self.filter_.fit_resample(X, labels, X_target=X_target)
 
 
 def fill_probabilities(probability: Array, expected: float) -> Array:
