@@ -2,10 +2,11 @@
 
 python -m benchmarks.check_ucar [--simulations N] [--power-simulations N] [--csv FILE]
 
-Power: in the target alone, the log-odds of losing one feature (`one feature`), or of losing every feature (`all
-features`), move by 1 per standard deviation of another one. Which other is drawn at random, not from the same group of
-dummies (there it is constant where the first is observed). What a test by the same statistics finds at the same level
-if it is told the two features: `told_which`.
+Power: in the target alone, log-odds of loss move by 1 per standard deviation of another feature: those of all other
+features with one (`one cause`), those of every feature with one of its own (`all features`), or those of a single
+feature (`one feature`). Which other is drawn at random, not from the same group of dummies (there it is constant where
+the first is observed). What a test by the same statistics finds at the same level if it is told the two features:
+`told_which`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ OFTEN = 1000
 CRITICAL = 1.96
 
 
-MISSINGNESS = ("UCAR", "one feature", "all features")
+MISSINGNESS = ("UCAR", "one feature", "all features", "one cause")
 
 
 def simulate(table: pd.DataFrame, regime: str, n: int, rng: np.random.Generator, missingness: str) -> dict[str, object]:
@@ -47,6 +48,8 @@ def simulate(table: pd.DataFrame, regime: str, n: int, rng: np.random.Generator,
     if missingness == "all features":
         outside = [[i for i, group in enumerate(groups) if group != own] for own in groups]
         pairs = [(i, rng.choice(others)) for i, others in enumerate(outside)]
+    if missingness == "one cause":
+        pairs = [(i, other) for i, group in enumerate(groups) if group != groups[other]]
     for lost, cause in pairs:
         z = (clean[:, cause] - X[:, cause].mean()) / X[:, cause].std()
         target[:, lost] = clean[:, lost] * (rng.random(n) >= expit(logit(m_target[lost]) + z))

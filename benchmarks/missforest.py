@@ -8,7 +8,10 @@ mean squares over imputed entries, averaged over seeds and cells, by column; sco
 models trained on the imputed source, for labels Xβ. A score depends much on the seed, so engines are compared by means
 over seeds, with the standard error over cells, beside the same comparison of missingpy's even seeds with its odd ones.
 
-python -m benchmarks.missforest [--datasets NAME ...] [--cells N] [--seeds N] [--csv FILE]
+python -m benchmarks.missforest [--datasets NAME ...] [--cells N] [--seeds N] [--csv FILE] [--keep FOLDER]
+
+`--keep` stores every imputation with its seconds, so that a run that was broken off goes on, and more seeds or cells
+cost only themselves. What was stored by other code is not told apart: use a folder for each state of the engine.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -85,6 +89,24 @@ def impute(parts: Parts, engine: str, seed: int) -> tuple[list[np.ndarray], floa
     return imputed, time.process_time() - start
 
 
+def impute_or_read(parts: Parts, engine: str, seed: int, file: Path | None) -> tuple[list[np.ndarray], float]:
+    """What `impute` returns, from a file where it was stored before."""
+    if file is None:
+        return impute(parts, engine, seed)
+    lost = [X == 0 for X in parts.to_impute]
+    if not file.exists():
+        imputed, seconds = impute(parts, engine, seed)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = file.with_suffix(".part.npz")
+        np.savez(unfinished, *(X[where] for X, where in zip(imputed, lost, strict=True)), seconds=seconds)
+        unfinished.replace(file)
+    with np.load(file) as stored:
+        filled = [X.copy() for X in parts.to_impute]
+        for number, (X, where) in enumerate(zip(filled, lost, strict=True)):
+            X[where] = stored[f"arr_{number}"]
+        return filled, float(stored["seconds"])
+
+
 def scores(parts: Parts, imputed: list[np.ndarray]) -> dict[str, float]:
     """MSE / Var(Y) on the target test rows of models trained on source rows, averaged over labels."""
     train = Sample(imputed[0][: len(parts.source_train.X)], parts.source_train.Y)
@@ -107,9 +129,12 @@ def mean_squares(parts: Parts, pairs: list[tuple[list[np.ndarray], list[np.ndarr
     return float((np.concatenate(differences) ** 2).mean())
 
 
-def measure_cell(parts: Parts, n_seeds: int) -> Iterator[tuple[str, str, int | None, float]]:
+def measure_cell(parts: Parts, n_seeds: int, folder: Path | None) -> Iterator[tuple[str, str, int | None, float]]:
     """Yield measure, item, seed (None where all are compared) and value."""
-    runs = {engine: [impute(parts, engine, seed) for seed in range(n_seeds)] for engine in ENGINES}
+    runs: dict[str, list[tuple[list[np.ndarray], float]]] = {engine: [] for engine in ENGINES}
+    for seed, engine in product(range(n_seeds), ENGINES):
+        file = folder / f"{engine}-{seed}.npz" if folder else None
+        runs[engine].append(impute_or_read(parts, engine, seed, file))
     imputed = {engine: [matrices for matrices, _ in results] for engine, results in runs.items()}
     for engine, results in runs.items():
         for seed, (matrices, seconds) in enumerate(results):
@@ -125,7 +150,7 @@ def measure_cell(parts: Parts, n_seeds: int) -> Iterator[tuple[str, str, int | N
             yield "between seeds", name, None, mean_squares(parts, within, column)
 
 
-def measure(datasets: list[str], cells: int, seeds: int) -> pd.DataFrame:
+def measure(datasets: list[str], cells: int, seeds: int, keep: Path | None) -> pd.DataFrame:
     """Measure every cell; one row a measure, item and seed."""
     rows = []
     for dataset in datasets:
@@ -134,7 +159,8 @@ def measure(datasets: list[str], cells: int, seeds: int) -> pd.DataFrame:
         for regime, draw in product(REGIMES, range(cells)):
             print(f"{dataset} {regime} {draw}", file=sys.stderr, flush=True)
             parts = corrupt(table, dataset, regime, draw)
-            rows += [(dataset, regime, draw, *found) for found in measure_cell(parts, seeds)]
+            folder = keep / f"{dataset}-{regime}-{draw}" if keep else None
+            rows += [(dataset, regime, draw, *found) for found in measure_cell(parts, seeds, folder)]
     return pd.DataFrame(rows, columns=["dataset", "regime", "draw", "measure", "item", "seed", "value"])
 
 
@@ -228,10 +254,11 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=2, help="rate draws of each data set and regime")
     parser.add_argument("--seeds", type=int, default=2, help="seeds of each engine in a cell, at least 2")
     parser.add_argument("--csv", metavar="FILE", help="write one row a cell, measure, item and seed")
+    parser.add_argument("--keep", metavar="FOLDER", type=Path, help="store imputations there, and use what is stored")
     arguments = parser.parse_args()
     if "DAMS_DATA_DIR" not in os.environ:
         print("DAMS_DATA_DIR does not name the raw UCI files: they are downloaded", file=sys.stderr)
-    results = measure(arguments.datasets, arguments.cells, arguments.seeds)
+    results = measure(arguments.datasets, arguments.cells, arguments.seeds, arguments.keep)
     if arguments.csv:
         results.to_csv(arguments.csv, index=False)
     for title, table in (

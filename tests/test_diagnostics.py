@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from dams import apply_missingness, check_ucar, diagnostics
-from dams.diagnostics import MIN_EXPECTED, _Blocks, _bootstrap, _Checks, _pairs, _PooledRanks, _values
+from dams import apply_missingness, check_ucar, ucar_statistics
+from dams.ucar_statistics import MIN_EXPECTED, Checks, Domain, PooledRanks, all_checks, judge
 
 NAMES = ["flag", "rare", "count", "value", "tail"]
 
@@ -89,9 +89,9 @@ def test_variances_under_the_null_are_those_of_repeated_samples():
         X = clean(1200, rng).to_numpy()
         source = apply_missingness(X[:600], [0.2, 0.0, 0.3, 0.4, 0.1], random_state=rng)
         target = apply_missingness(X[600:], [0.4, 0.0, 0.1, 0.2, 0.3], random_state=rng)
-        ranks = _PooledRanks(source, target)
-        blocks = _Blocks.of(source, ranks), _Blocks.of(target, ranks)
-        for checks, pair in [(_pairs(*blocks, ranks, 5), (0, 2)), (_values(*blocks, ranks, 5), (4, -1))]:
+        ranks = PooledRanks(source, target)
+        found = {checks.kind: checks for checks in all_checks(Domain(source, ranks), Domain(target, ranks))}
+        for checks, pair in [(found["pairs"], (0, 2)), (found["values"], (4, -1))]:
             first = np.flatnonzero((checks.first == pair[0]) & (checks.second == pair[1]))[0]
             estimates.append(checks.estimate[first])
             errors.append(checks.error[first])
@@ -101,7 +101,7 @@ def test_variances_under_the_null_are_those_of_repeated_samples():
 
 def test_pooled_ranks_are_midranks():
     source, target = np.array([[1.0], [0.0], [5.0]]), np.array([[1.0], [9.0], [0.0]])
-    ranks = _PooledRanks(source, target)
+    ranks = PooledRanks(source, target)
     np.testing.assert_allclose(ranks.of(source)[:, 0], [2 * (1.5 - 0.5) / 4 - 1, 0, 2 * (3 - 0.5) / 4 - 1])
 
 
@@ -146,14 +146,14 @@ def test_messages():
 def one_sided(influence, z):
     """One check with these influences by source block, z standard errors off."""
     column, index = (influence - influence.mean())[:, None], np.zeros(1, dtype=int)
-    check = _Checks("bounds", index, index, np.zeros(1), (column, np.zeros_like(column)))
-    return _Checks("bounds", index, index, z * check.error, check.influence)
+    check = Checks("bounds", index, index, np.zeros(1), (column, np.zeros_like(column)))
+    return Checks("bounds", index, index, z * check.error, check.influence)
 
 
 def test_the_bootstrap_knows_that_rare_counts_are_skewed():
     counts = np.repeat([0.0, 1.0, 3.0], [20, 8, 2])
     p = [
-        _bootstrap([one_sided(sign * counts, 3.0)], 200_000, np.random.default_rng(0))[1]["bounds"] for sign in (1, -1)
+        judge([one_sided(sign * counts, 3.0)], 200_000, np.random.default_rng(0))[1]["bounds"] for sign in (1, -1)
     ]
     # A normal law would have 0.00135 on both sides.
     assert p[0] > 0.003
@@ -163,5 +163,5 @@ def test_the_bootstrap_knows_that_rare_counts_are_skewed():
 def test_batches_of_checks_leave_no_trace(monkeypatch):
     source, target, _ = shifted(500)
     whole = check_ucar(source, target, random_state=0)
-    monkeypatch.setattr(diagnostics, "AT_ONCE", 7)
+    monkeypatch.setattr(ucar_statistics, "AT_ONCE", 7)
     pd.testing.assert_frame_equal(check_ucar(source, target, random_state=0).checks, whole.checks)

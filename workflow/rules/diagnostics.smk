@@ -1,6 +1,10 @@
 # Whether values are lost completely at random, and how far the rates of source and target are apart.
 DIAGNOSED = cells_to_diagnose(RUN)
-DIAGNOSTICS = ["dams/diagnostics.py", "dams/report/diagnostics.py"]
+DIAGNOSTICS = [
+    "dams/diagnostics.py",
+    "dams/ucar_statistics.py",
+    "dams/report/diagnostics.py",
+]
 
 
 rule diagnose_cells:
@@ -56,7 +60,7 @@ rule diagnose_eicu:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
+        mem_mb=1500,
     params:
         folder=eicu_folder,
         hospitals=RUN.eicu and RUN.eicu.hospitals,
