@@ -133,10 +133,12 @@ class Checks:
 
     @property
     def error(self) -> Array:
+        """Standard error of every estimate."""
         return np.sqrt(sum(phi.var(axis=0, ddof=1) / len(phi) for phi in self.influence))
 
     @property
     def z(self) -> Array:
+        """Estimates in standard errors."""
         return self.estimate / self.error
 
     def keep(self, which: Array) -> Checks:

@@ -152,9 +152,7 @@ def one_sided(influence, z):
 
 def test_the_bootstrap_knows_that_rare_counts_are_skewed():
     counts = np.repeat([0.0, 1.0, 3.0], [20, 8, 2])
-    p = [
-        judge([one_sided(sign * counts, 3.0)], 200_000, np.random.default_rng(0))[1]["bounds"] for sign in (1, -1)
-    ]
+    p = [judge([one_sided(sign * counts, 3.0)], 200_000, np.random.default_rng(0))[1]["bounds"] for sign in (1, -1)]
     # A normal law would have 0.00135 on both sides.
     assert p[0] > 0.003
     assert p[1] < 0.0008
