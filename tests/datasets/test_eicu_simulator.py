@@ -10,7 +10,7 @@ import pytest
 import sparse
 from sklearn.linear_model import LinearRegression
 
-from dams import ClosedFormRegressor, FilteredRegressor
+from dams import ClosedFormRegressor, FilteredRegressor, Free, apply_missingness
 from dams.datasets.eicu_catalogue import catalogue
 from dams.datasets.eicu_cohort import planted_counts
 from dams.datasets.eicu_scenarios import MECHANISMS
@@ -292,6 +292,33 @@ def test_violated_assumptions_cost_more_the_further_they_are_violated(scenario, 
     assert (np.diff(excess, axis=0) > 0.005).all(), excess
 
 
+@pytest.mark.parametrize("draw", range(4))
+def test_closed_form_finds_the_oracle_of_the_same_stays(large_population, draw):
+    """Stays recorded twice: coefficients of the features that death depends on agree within 5 %, whatever the rates."""
+    rng = np.random.default_rng(draw)
+    rates = Free().sample(len(large_population.names), rng)
+    here, there = (
+        large_population.with_values(apply_missingness(large_population.X, m, random_state=rng)) for m in rates
+    )
+    oracle, others = oracle_and_others(here, there)
+    distance = {name: np.linalg.norm(coef - oracle) / np.linalg.norm(oracle) for name, coef in others.items()}
+    assert max(distance["printed"], distance["stabilised"]) < 0.05 < distance["source"]
+
+
+@pytest.fixture(scope="module")
+def large_population():
+    """200,000 stays of which nothing was lost, with the six features that death depends on."""
+    return of_causes(simulate_eicu_table(200_000, scenario="ucar", strength=0.0))
+
+
+def of_causes(table):
+    cat = catalogue("test")
+    causes = {cat.timed_names[j] for j in cat.effects}
+    chosen = table.select(np.flatnonzero([name in causes for name in table.names]))
+    assert len(chosen.names) == 6
+    return chosen
+
+
 @pytest.fixture(scope="module")
 def two_large_hospitals():
     """The scenario as it is by default, with 200,000 stays in each hospital."""
@@ -311,10 +338,7 @@ def oracle_and_others(here, there):
 
 def test_closed_form_finds_the_oracle_under_ucar(two_large_hospitals):
     """Coefficients of the features that death depends on agree within 5 %, where the source's do not by far."""
-    cat = catalogue("test")
-    causes = {cat.timed_names[j] for j in cat.effects}
-    table = two_large_hospitals.select(np.flatnonzero([name in causes for name in two_large_hospitals.names]))
-    assert len(table.names) == 6
+    table = of_causes(two_large_hospitals)
     for source, target in ((73, 264), (264, 73)):
         oracle, others = oracle_and_others(table.at(source), table.at(target))
         distance = {name: np.linalg.norm(coef - oracle) / np.linalg.norm(oracle) for name, coef in others.items()}
