@@ -30,7 +30,7 @@ class UCARReport:
         One row a check, the most significant first: kind, feature, other, statistic, z, p_value. The p-values are
         adjusted: the probability that any check is as far off under UCAR.
     suspects : list of str
-        The fewest features that explain all checks with p_value < alpha, found greedily.
+        The fewest features that take part in all checks with p_value < alpha, found greedily.
     """
 
     p_value: float
@@ -131,19 +131,30 @@ def check_ucar(
         p_values=families["values"],
         p_bounds=families["bounds"],
         checks=table.reset_index(drop=True),
-        suspects=_cover(table[table["p_value"] < alpha]),
+        suspects=_cover(table, alpha),
         alpha=alpha,
         n_source=source.shape[0],
         n_target=target.shape[0],
     )
 
 
-def _cover(significant: pd.DataFrame) -> list[str]:
-    """Features that between them take part in every significant check, the one in most checks first."""
-    suspects = []
-    left = significant[["feature", "other"]]
+def _cover(checks: pd.DataFrame, alpha: float) -> list[str]:
+    """Features that between them take part in every significant check, the one in most of these first.
+
+    Of equals the one whose checks of any kind, significant or not, are the furthest off: a feature that is lost for
+    some reason is also off with all that is related to the reason, the reason itself is not.
+    """
+    size = _involved(checks).pow(2).groupby(level=0).mean()
+    left = checks[checks["p_value"] < alpha]
+    suspects: list[str] = []
     while len(left):
-        involved = pd.concat([left["feature"], left.loc[left["other"] != "", "other"]])
-        suspects.append(str(involved.value_counts(sort=True).index[0]))
+        count = _involved(left).groupby(level=0).size()
+        suspects.append(max(count.index, key=lambda name: (count[name], size[name])))
         left = left[(left["feature"] != suspects[-1]) & (left["other"] != suspects[-1])]
     return suspects
+
+
+def _involved(checks: pd.DataFrame) -> pd.Series:
+    """Z of every check under the name of each feature that takes part in it."""
+    pairs = checks[checks["other"] != ""]
+    return pd.concat([checks.set_index("feature")["z"], pairs.set_index("other")["z"]])

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from dams import apply_missingness, check_ucar, ucar_statistics
+from dams.diagnostics import _cover
 from dams.ucar_statistics import MIN_EXPECTED, Checks, Domain, PooledRanks, all_checks, judge
 
 NAMES = ["flag", "rare", "count", "value", "tail"]
@@ -163,3 +164,11 @@ def test_batches_of_checks_leave_no_trace(monkeypatch):
     whole = check_ucar(source, target, random_state=0)
     monkeypatch.setattr(ucar_statistics, "AT_ONCE", 7)
     pd.testing.assert_frame_equal(check_ucar(source, target, random_state=0).checks, whole.checks)
+
+
+def test_of_two_features_of_one_check_the_one_that_is_off_elsewhere_is_blamed():
+    rows = [("pairs", "cause", "lost", 6.0, 0.001), ("pairs", "cause", "x", 0.1, 1.0), ("pairs", "lost", "x", 2.5, 0.4)]
+    checks = pd.DataFrame(rows, columns=["kind", "feature", "other", "z", "p_value"])
+    assert _cover(checks, 0.05) == ["lost"]
+    assert _cover(checks, 0.5) == ["lost"]
+    assert _cover(checks, 0.0001) == []
