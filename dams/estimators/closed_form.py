@@ -48,7 +48,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     gram : {"pooled", "target", "source"}
-        Which data estimate M: both, the target's covariates, or the source's carried over.
+        Which data estimate M: both, the target's covariates, or the source's carried over. With `stabilise` the
+        source's always stay a candidate, also for "target": a target's Gram matrix has sampling error of its own, which
+        nothing cancels. `weight_` says which was taken.
     fit_intercept : bool
         Whether to fit an intercept, a column of ones that is never lost.
     stabilise : bool
@@ -123,6 +125,10 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         labels = np.asarray(y, dtype=float).reshape(len(y), -1)
         self.relative_missingness_: RelativeMissingness | None = None
+        # Those of an earlier fit with target data would stand beside coefficients that they do not belong to.
+        for name in ("shrinkage_", "weight_"):
+            if hasattr(self, name):
+                delattr(self, name)
         warn_if_constant(labels)
         if X_target is None:
             fit = least_squares(Moments.of(X, labels), fit_intercept=self.fit_intercept)

@@ -34,14 +34,15 @@ class ConditionalLaw:
     folds : array of shape (n,)
         The fold of every row, for cross-fitting.
     seed : int
-        Seed of the forest.
+        Seed of the forest and of the boosted trees.
     """
 
     def __init__(self, rest: Array, labels: Array, values: Array, folds: Array, *, seed: int):
         self.labels = labels
         self.folds = folds
         self._scale = np.where(rest.std(axis=0) > 0, rest.std(axis=0), 1.0)
-        self._label_fit = Ridge().fit(rest / self._scale, labels)
+        # A feature that stands alone has nothing to explain the labels with.
+        self._label_fit = Ridge().fit(rest / self._scale, labels) if rest.shape[1] else None
         nonzero = values != 0
         self._donors = values[nonzero]
         self._constant = bool((self._donors == self._donors[0]).all())
@@ -50,7 +51,7 @@ class ConditionalLaw:
             linear = np.column_stack([rest / self._scale, labels])
             self._value_fit = Ridge().fit(linear[nonzero], self._donors)
         regressors = self._regressors(rest)
-        self._classifiers = [_fit_classifier(regressors, nonzero, folds != k) for k in range(folds.max() + 1)]
+        self._classifiers = [_fit_classifier(regressors, nonzero, folds != k, seed) for k in range(folds.max() + 1)]
         if not self._constant:
             self._forest = RandomForestRegressor(**FOREST, random_state=seed).fit(regressors[nonzero], self._donors)
             leaves = self._forest.apply(regressors[nonzero])
@@ -71,7 +72,7 @@ class ConditionalLaw:
 
     def draw(self, rest: Array, rows: Array, rng: np.random.Generator) -> Array:
         """Draw a nonzero value for each of some rows; `rest` is theirs."""
-        if self._constant:
+        if self._constant or not len(rows):
             return np.full(len(rows), self._donors[0])
         leaves = self._forest.apply(self._regressors(rest, rows))
         drawn = np.empty(len(rows))
@@ -85,15 +86,20 @@ class ConditionalLaw:
 
     def _regressors(self, rest: Array, rows: Array | slice = slice(None)) -> Array:
         scaled, labels = rest / self._scale, self.labels[rows]
-        columns = [scaled, labels, labels - self._label_fit.predict(scaled).reshape(labels.shape)]
+        columns = [scaled, labels]
+        if self._label_fit is not None:
+            columns.append(labels - self._label_fit.predict(scaled).reshape(labels.shape))
         if self._value_fit is not None:
             columns.append(self._value_fit.predict(np.column_stack(columns[:2])))
         return np.column_stack(columns)
 
 
-def _fit_classifier(regressors: Array, nonzero: Array, rows: Array) -> HistGradientBoostingClassifier | float:
+def _fit_classifier(
+    regressors: Array, nonzero: Array, rows: Array, seed: int
+) -> HistGradientBoostingClassifier | float:
     """Fit on these rows, or return their share of nonzeros where there is nothing to learn."""
     seen = nonzero[rows]
     if not rows.any() or seen.all() or not seen.any():
         return float(nonzero.mean())
-    return HistGradientBoostingClassifier(**BOOSTING).fit(regressors[rows], seen)
+    # The seed matters above 200,000 rows, of which bins are made from a sample.
+    return HistGradientBoostingClassifier(**BOOSTING, random_state=seed).fit(regressors[rows], seen)

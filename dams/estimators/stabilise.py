@@ -143,7 +143,7 @@ def fit_stabilised(
         Relative missingness, estimated from all rows. Fits without a fold use the rows' own estimate, so that the
         error of r̂ counts in the choice.
     gram
-        Which α are candidates: all ("pooled"), 0 ("source") or 1 ("target").
+        Which α are candidates: all ("pooled"), 0 ("source"), or 1 and, with the first θ, 0 ("target").
     """
     whole = _System(source.merged(), target.merged(), r, fit_intercept)
     n_folds = min(len(source.parts), len(target.parts))

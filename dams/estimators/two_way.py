@@ -193,4 +193,6 @@ def _like(stacked: Array, X: Any) -> Any:
     if isinstance(X, pd.DataFrame):
         n_copies = len(stacked) // len(X)
         return pd.DataFrame(stacked, index=X.index.append([X.index] * (n_copies - 1)), columns=X.columns)
-    return sparse.csr_array(stacked) if sparse.issparse(X) else stacked
+    if sparse.issparse(X):
+        return (sparse.csr_matrix if sparse.isspmatrix(X) else sparse.csr_array)(stacked)
+    return stacked

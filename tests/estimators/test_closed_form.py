@@ -218,3 +218,12 @@ def test_a_feature_the_target_never_shows_has_no_coefficient():
         model = ClosedFormRegressor().fit(source, Y[:, 0], X_target=target)
     assert model.coef_[2] == pytest.approx(0, abs=1e-12)
     assert model.rank_ == 7
+
+
+def test_what_belongs_to_an_earlier_fit_with_a_target_goes_with_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (200, 2)).astype(float), rng.normal(size=200)
+    model = ClosedFormRegressor().fit(X, y, X_target=X[::2])
+    assert hasattr(model, "weight_") and hasattr(model, "shrinkage_")
+    model.fit(X, y)
+    assert not hasattr(model, "weight_") and not hasattr(model, "shrinkage_")

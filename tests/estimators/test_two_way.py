@@ -207,3 +207,31 @@ def test_n_draws_must_be_positive():
     source, y, target, _ = shifted(n=100)
     with pytest.raises(ValueError, match="'n_draws'"):
         TwoWayRegressor(LinearRegression(), n_draws=0).fit(source, y, X_target=target)
+
+
+def test_a_single_feature_can_be_filled():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 1)) + 2
+    y = X[:, 0] + 0.1 * rng.normal(size=600)
+    source, target = (apply_missingness(X, m, random_state=k) for k, m in enumerate((0.6, 0.1)))
+    filled, _ = TwoWayFilter(n_draws=1, random_state=0).fit_resample(source, y, X_target=target)
+    assert np.mean(filled != 0) == pytest.approx(np.mean(target != 0), abs=0.05)
+    assert np.isin(filled, source).all()
+
+
+def test_a_law_that_fills_no_row_draws_nothing():
+    rng = np.random.default_rng(0)
+    rest, labels, values = rng.normal(size=(40, 2)), rng.normal(size=(40, 1)), np.zeros(40)
+    values[:4] = [1.0, 2.0, 3.0, 4.0]
+    law = ConditionalLaw(rest, labels, values, np.arange(40) % 2, seed=0)
+    nobody = np.array([], dtype=int)
+    assert law.draw(rest[nobody], nobody, rng).shape == (0,)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_rows_keep_their_kind(kind):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 3)).astype(float)
+    source, target = (apply_missingness(X, m, random_state=k) for k, m in enumerate((0.6, 0.1)))
+    rows, _ = TwoWayFilter(n_draws=2, random_state=0).fit_resample(kind(source), X[:, 0], X_target=kind(target))
+    assert type(rows) is kind and rows.shape == (800, 3)
