@@ -6,87 +6,160 @@ import argparse
 import sys
 from pathlib import Path
 
-from dams.experiments import config
+import dams
 
 # What Snakemake says of a folder with a lock.
 LOCKED = "cannot be locked"
+# A results folder that holds none of these holds no run.
+TRACES = ("config.json", "provenance.json", "records.csv", "blocks", "theory", "eicu", "diagnostics")
+# What only the experiments need; the library installs without them.
+PIPELINE = ("pydantic", "yaml", "jinja2", "matplotlib", "snakemake", "xgboost", "pooch")
+
+
+class Refused(Exception):  # noqa: N818 - a sentence for whoever typed the command
+    """Something the user can mend; the text says what."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = argparse.ArgumentParser(prog="dams", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    check = commands.add_parser("check", help="check a configuration and say what it would run")
-    check.add_argument("config", type=Path)
-    schema = commands.add_parser("schema", help="write the JSON schema of a configuration, for editors")
-    schema.add_argument("path", type=Path, nargs="?", default=Path("config/schema.json"))
-    simulate = commands.add_parser("simulate-eicu", help="write a simulated eICU cohort as FIDDLE would")
-    simulate.add_argument("folder", type=Path)
-    simulate.add_argument("--size", choices=["default", "test"], default="default")
-    simulate.add_argument(
-        "--scenario", choices=["ucar", "block_ucar", "hourly", "population", "mar", "mnar"], default="ucar"
-    )
-    simulate.add_argument("--strength", type=float, default=1.0)
-    simulate.add_argument("--seed", type=int, default=0)
-    download = commands.add_parser("download-eicu", help="download eICU with your own PhysioNet account")
-    download.add_argument("folder", type=Path)
-    run = commands.add_parser("run", help="run a configuration; further options go to snakemake")
-    run.add_argument("config", type=Path)
-    run.add_argument("--cores", default="all")
-    report = commands.add_parser("report", help="write report.html from whatever a results folder holds")
-    report.add_argument("folder", type=Path)
+    parser = _parser()
     given, further = parser.parse_known_args(arguments)
     if further and given.command != "run":
         parser.error(f"unrecognised arguments: {' '.join(further)}")
-    if given.command == "check":
-        return _check(given.config)
-    if given.command == "run":
-        return _run(given.config, given.cores, further)
-    if given.command == "report":
-        return _report(given.folder)
-    if given.command == "schema":
-        given.path.write_text(config.schema(), encoding="utf-8")
-    elif given.command == "simulate-eicu":
-        from dams.datasets import simulate_eicu
-
-        options = {"size": given.size, "scenario": given.scenario, "strength": given.strength}
-        simulate_eicu(given.folder, **options, random_state=given.seed)
-    else:
-        from dams.datasets.physionet import download_eicu
-
-        download_eicu(given.folder)
-    return 0
+    given.further = further
+    try:
+        return given.do(given)
+    except Refused as refusal:
+        print(refusal, file=sys.stderr)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in PIPELINE:
+            raise
+        print(
+            f'`dams {given.command}` needs {error.name}, which is not installed; `pip install ".[pipeline]"` in the '
+            "project folder installs all that the experiments need.",
+            file=sys.stderr,
+        )
+    return 1
 
 
-def _check(path: Path) -> int:
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dams", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"dams {dams.__version__}", help="show it and stop")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    check = commands.add_parser("check", help="check a configuration and its files, and say what it would run")
+    check.add_argument("config", type=Path, help="YAML file; config/README.md explains every key")
+    check.set_defaults(do=_check)
+
+    run = commands.add_parser("run", help="run a configuration; further options go to snakemake")
+    run.add_argument("config", type=Path, help="YAML file, such as config/quickstart.yaml")
+    run.add_argument("--cores", default="all", help="processor cores to use, a number or all (default: %(default)s)")
+    run.set_defaults(do=_run)
+
+    report = commands.add_parser("report", help="write report.html from whatever a results folder holds")
+    report.add_argument("folder", type=Path, help="results/<name> of a run, finished or not")
+    report.set_defaults(do=_report)
+
+    compare = commands.add_parser("compare", help="say how two CSV files differ in what they lose")
+    compare.add_argument("source", type=Path, help="CSV file with a header line: the place with labels")
+    compare.add_argument("target", type=Path, help="CSV file with the same columns: the place to predict in")
+    compare.add_argument(
+        "--label",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns to leave out, in whichever file they are: labels, identifiers",
+    )
+    compare.add_argument("--nan-as-zero", action="store_true", help="an empty field is a lost value, like a 0")
+    compare.add_argument(
+        "--separator",
+        type=_separator,
+        default=",",
+        help=r"character between fields, \t for a tab (default: %(default)s)",
+    )
+    compare.add_argument("--seed", type=_seed, default=0, help="of the test's bootstrap (default: %(default)s)")
+    compare.set_defaults(do=_compare)
+
+    simulate = commands.add_parser("simulate-eicu", help="write a simulated eICU cohort as FIDDLE would")
+    simulate.add_argument("folder", type=Path, help="where the files go; made if needed")
+    simulate.add_argument(
+        "--size", choices=["default", "test"], default="default", help="8,600 stays, or 1,200 (default: %(default)s)"
+    )
+    simulate.add_argument(
+        "--scenario",
+        choices=["ucar", "block_ucar", "hourly", "population", "mar", "mnar"],
+        default="ucar",
+        help="how hospitals differ, see docs/eicu.md (default: %(default)s)",
+    )
+    simulate.add_argument(
+        "--strength", type=float, default=1.0, help="of the loss, 0 to 1, or of the violation (default: %(default)s)"
+    )
+    simulate.add_argument("--seed", type=_seed, default=0, help="of all random numbers (default: %(default)s)")
+    simulate.set_defaults(do=_simulate)
+
+    download = commands.add_parser("download-eicu", help="download eICU with your own PhysioNet account")
+    download.add_argument("folder", type=Path, help="where the files go; made if needed")
+    download.set_defaults(do=_download)
+
+    schema = commands.add_parser("schema", help="write the JSON schema of a configuration, for editors")
+    schema.add_argument(
+        "path", type=Path, nargs="?", default=Path("config/schema.json"), help="file to write (default: %(default)s)"
+    )
+    schema.set_defaults(do=_schema)
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got '{text}'")
+    return int(text)
+
+
+def _separator(text: str) -> str:
+    # A shell has no easy way to write a tab.
+    return "\t" if text == r"\t" else text
+
+
+def _check(given: argparse.Namespace) -> int:
+    from dams.experiments import config
     from dams.experiments.design import blocks
+    from dams.experiments.inputs import describe_inputs
 
     try:
-        run = config.read(path)
+        run = config.read(given.config)
+        tables = describe_inputs(run, source=str(given.config))
     except (config.ConfigError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        raise Refused(error) from None
     jobs = list(blocks(run))
+    for line in tables:
+        print(line)
     for name in run.studies:
         own = [job for job in jobs if job.study == name]
         cells = {key.parts for job in own for key in job.cells}
-        print(f"{name}: {len(cells)} cells in {len(own)} jobs, on {', '.join(run.studies[name].datasets)}")
-    print(f"{path} is fine; results go to results/{run.name}/")
+        jobs_of_it = f"{len(own)} job{'s' * (len(own) != 1)}"
+        print(f"{name}: {len(cells)} cells in {jobs_of_it}, on {', '.join(run.studies[name].datasets)}")
+    print(f"{given.config} is fine; results go to results/{run.name}/")
     return 0
 
 
-def _run(path: Path, cores: str, further: list[str]) -> int:
+def _run(given: argparse.Namespace) -> int:
     from dams import runner
+    from dams.experiments import config
 
+    path, further = given.config, given.further
     try:
         name = config.read(path).name
     except (config.ConfigError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        raise Refused(error) from None
+    if not Path("Snakefile").is_file() and not {"-s", "--snakefile"} & set(further):
+        raise Refused(
+            f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile."
+        )
     results = Path("results") / name
     log = results / "logs" / "snakemake.log"
     # --configfile takes all names that follow it, so that a target must not come next.
-    command = [sys.executable, "-m", "snakemake", "--configfile", str(path), "--cores", cores, *further]
+    command = [sys.executable, "-m", "snakemake", "--configfile", str(path), "--cores", given.cores, *further]
     code = runner.run(command, log)
     if code and LOCKED in log.read_text(encoding="utf-8"):
         print(
@@ -96,23 +169,92 @@ def _run(path: Path, cores: str, further: list[str]) -> int:
         )
     elif code:
         print(f"Snakemake stopped with code {code}; its whole log is {log}.", file=sys.stderr)
-        print(
-            f"`dams report {results}` makes a report of what there is; running again goes on from there.",
-            file=sys.stderr,
-        )
+        if _holds_a_run(results):
+            print(
+                f"`dams report {results}` makes a report of what there is; running again goes on from there.",
+                file=sys.stderr,
+            )
     return code
 
 
-def _report(folder: Path) -> int:
+def _holds_a_run(folder: Path) -> bool:
+    return any((folder / trace).exists() for trace in TRACES)
+
+
+def _report(given: argparse.Namespace) -> int:
     from dams.report.contents import what_is_missing
     from dams.report.evidence import Evidence
     from dams.report.page import write_page
 
+    folder = given.folder
     if not folder.is_dir():
-        print(f"{folder} is not a folder; expected results/<name> of a run.", file=sys.stderr)
-        return 1
+        raise Refused(f"{folder} is not a folder; expected results/<name> of a run.")
+    if not _holds_a_run(folder):
+        raise Refused(
+            f"{folder} holds nothing of a run; expected results/<name>, with config.json or records.csv in it."
+        )
     page = write_page(folder)
     for line in what_is_missing(Evidence(folder)):
         print(f"Not in this run: {line}")
     print(f"Report: {page}")
     return 0
+
+
+def _compare(given: argparse.Namespace) -> int:
+    from dams.compare import compare_files
+
+    try:
+        text = compare_files(
+            given.source,
+            given.target,
+            labels=given.label,
+            nan_as_zero=given.nan_as_zero,
+            separator=given.separator,
+            random_state=given.seed,
+        )
+    except (ValueError, OSError) as error:
+        raise Refused(error) from None
+    print(text)
+    return 0
+
+
+def _simulate(given: argparse.Namespace) -> int:
+    from dams.datasets import simulate_eicu
+    from dams.datasets.eicu_scenarios import choose_mechanism
+
+    try:
+        choose_mechanism(given.scenario, None, given.strength)
+    except ValueError as error:
+        raise Refused(f"--strength: {error}") from None
+    options = {"size": given.size, "scenario": given.scenario, "strength": given.strength}
+    try:
+        simulate_eicu(given.folder, **options, random_state=given.seed)
+    except OSError as error:
+        raise Refused(f"{given.folder} can't be written: {error}") from None
+    return 0
+
+
+def _download(given: argparse.Namespace) -> int:
+    from dams.datasets.physionet import DownloadError, download_eicu
+
+    try:
+        download_eicu(given.folder)
+    except (DownloadError, OSError) as error:
+        raise Refused(error) from None
+    return 0
+
+
+def _schema(given: argparse.Namespace) -> int:
+    from dams.experiments import config
+
+    try:
+        given.path.write_text(config.schema(), encoding="utf-8")
+    except OSError as error:
+        raise Refused(
+            f"{given.path} can't be written ({error.strerror}); name a file in a folder that exists."
+        ) from None
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 _STEPS = re.compile(r"^(\d+) of (\d+) steps \(\d+%\) done")
 _JOB = re.compile(r"^Job \d+: (.*)")
-_ERROR = re.compile(r"^(\w*Error\b|\w*Exception\b|Error in rule|Traceback|Exiting because)")
+_ERROR = re.compile(r"^(\w*Error\b|\w*Exception\b|Error in rule|Traceback|Exiting because|\S+: error: )")
 # What Snakemake says of a job that goes well, or of the machine.
 _ROUTINE = re.compile(
     r"^(\[\w{3} \w{3}|Finished jobid|Select jobs|Execute \d|Job \d+:|Reason:|Trying to restart|\d+ of \d+ steps|$)"

@@ -1,9 +1,14 @@
-"""The command `dams`: it checks configurations and keeps the schema."""
+"""The command `dams`: it checks configurations and their files, keeps the schema, and speaks in sentences."""
+
+import argparse
+import subprocess
+import sys
 
 import pytest
 import yaml
 
-from dams.cli import main
+import dams
+from dams.cli import _parser, main
 from dams.experiments import config
 
 
@@ -53,6 +58,77 @@ def test_check_of_broken_yaml(tmp_path, capsys):
     assert "broken.yaml is not YAML" in capsys.readouterr().err
 
 
+@pytest.fixture
+def with_table(written, tmp_path, monkeypatch):
+    """A configuration with an own table, and a function that writes the table."""
+    monkeypatch.chdir(tmp_path)
+    raw = yaml.safe_load(written.read_text())
+    raw["datasets"] = {"clinic": {"path": "clinic.csv", "numeric": ["age", "same"], "binary": ["smoker"]}}
+    raw["studies"]["one"]["datasets"] = ["clinic"]
+    written.write_text(yaml.safe_dump(raw))
+
+    def write(*lines):
+        (tmp_path / "clinic.csv").write_text("\n".join(["age,same,smoker", *lines]) + "\n")
+
+    write(*(f"{i},1,{i % 2}" for i in range(100)))
+    return write
+
+
+def test_check_opens_own_tables(written, with_table, capsys):
+    assert main(["check", str(written)]) == 0
+    assert (
+        "clinic: clinic.csv has 100 rows × 2 columns; dropped: same hardly varies (standard deviation 0)"
+    ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["20,1,2"], "line 2, column 'smoker': got '2', expected 0 or 1"),
+        (["20,1,1,"], "line 2: got 4 fields, expected 3 as in the header"),
+        (["20,1,0", "30,2,1"], "clinic.csv has 2 rows, expected at least 50"),
+    ],
+)
+def test_check_refuses_a_table_as_the_run_would(written, with_table, capsys, lines, message):
+    with_table(*lines)
+    assert main(["check", str(written)]) == 1
+    told = capsys.readouterr()
+    assert "datasets.clinic: clinic.csv" in told.err and message in told.err
+    assert "is fine" not in told.out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"path": "none.csv"}, "datasets.clinic: none.csv does not exist below"),
+        ({"path": "."}, "datasets.clinic: . is a folder; expected a CSV file"),
+        ({"numeric": ["aeg"]}, "datasets.clinic: clinic.csv has no column 'aeg'; it has 'age', 'same', 'smoker'"),
+        ({"separator": ";"}, "Check the names and the separator, which is ';'"),
+    ],
+)
+def test_check_refuses_a_table_that_is_named_wrongly(written, with_table, capsys, change, message):
+    raw = yaml.safe_load(written.read_text())
+    raw["datasets"]["clinic"] |= change
+    written.write_text(yaml.safe_dump(raw))
+    assert main(["check", str(written)]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_check_looks_for_the_folder_of_eicu(written, tmp_path, capsys):
+    raw = yaml.safe_load(written.read_text())
+    written.write_text(yaml.safe_dump(raw | {"eicu": {"source": "folder", "folder": str(tmp_path / "none")}}))
+    assert main(["check", str(written)]) == 1
+    assert f"eicu.folder: {tmp_path / 'none'} is not a folder" in capsys.readouterr().err
+    (tmp_path / "none").mkdir()
+    assert main(["check", str(written)]) == 0
+
+
+def test_check_of_something_else_shows_only_its_beginning(tmp_path, capsys):
+    (tmp_path / "table.csv").write_text("age,smoker\n" + "20,1\n" * 1000)
+    assert main(["check", str(tmp_path / "table.csv")]) == 1
+    assert len(capsys.readouterr().err) < 400
+
+
 def test_schema_is_written_where_asked(tmp_path):
     assert main(["schema", str(tmp_path / "schema.json")]) == 0
     assert (tmp_path / "schema.json").read_text(encoding="utf-8") == config.schema()
@@ -69,3 +145,44 @@ def test_no_command_shows_the_usage(capsys):
     with pytest.raises(SystemExit):
         main([])
     assert "check" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate-eicu", "x", "--strength", "5"], "--strength: strength of 'ucar' must lie in [0, 1], got 5."),
+        (["simulate-eicu", "file", "--size", "test"], "file can't be written"),
+        (["schema", "none/schema.json"], "none/schema.json can't be written"),
+        (["report", "none"], "none is not a folder"),
+        (["report", "empty"], "empty holds nothing of a run"),
+    ],
+)
+def test_what_can_be_mended_is_a_sentence(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+    assert not list((tmp_path / "empty").iterdir())
+
+
+@pytest.mark.parametrize("module", ["dams", "dams.cli"])
+def test_the_command_can_be_run_as_a_module(module):
+    answer = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert answer.stdout == f"dams {dams.__version__}\n"
+
+
+def test_every_argument_is_explained():
+    (commands,) = [action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    for name, command in commands.choices.items():
+        assert all(action.help for action in command._actions), name
+
+
+def test_what_is_not_installed_is_named():
+    """`pip install .` brings the estimators alone."""
+    script = (
+        "import sys; sys.modules['pydantic'] = None; from dams.cli import main; sys.exit(main(['check', 'x.yaml']))"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("`dams check` needs pydantic, which is not installed; `pip install")

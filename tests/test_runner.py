@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from dams.cli import main
 from dams.runner import ProgressLine, duration, follow, run
 
+ROOT = Path(__file__).parents[1]
 LOG = """Building DAG of jobs...
 [Mon Nov 16 02:19:46 2026]
 Job 3: Running curve: linear on redundant, block 0000
@@ -83,6 +85,15 @@ At least one job did not complete successfully.
     assert log.getvalue() == failed
 
 
+def test_an_option_that_snakemake_does_not_know_is_told_in_its_words():
+    usage = (
+        "usage: snakemake [-h]\n                 [targets ...]\nsnakemake: error: unrecognized arguments: --coresss\n"
+    )
+    stream = io.StringIO()
+    follow(lines(usage), io.StringIO(), ProgressLine(stream, clock=Clock(), every=1000), stream)
+    assert stream.getvalue().splitlines()[1:] == ["snakemake: error: unrecognized arguments: --coresss"]
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(3.2, "3 s"), (600, "10 min"), (9000, "2.5 h")])
 def test_times_are_said_as_people_say_them(seconds, text):
     assert duration(seconds) == text
@@ -128,6 +139,23 @@ def test_a_mistaken_configuration_is_told_before_anything_starts(tmp_path, capsy
     path.write_text("name: x\nstudy: {}\n")
     assert main(["run", str(path)]) == 1
     assert "studies" in capsys.readouterr().err
+
+
+def test_a_run_outside_the_project_folder_says_where_to_run(tmp_path, monkeypatch, capsys):
+    path = ROOT / "config" / "smoke.yaml"
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", str(path)]) == 1
+    assert f"There is no Snakefile in {tmp_path}: run it in the project folder" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_refused_option_is_not_followed_by_advice_about_results(tmp_path, monkeypatch, capsys):
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", str(ROOT / "config" / "smoke.yaml"), "--coresss", "3"]) == 2
+    told = capsys.readouterr().err
+    assert "Snakemake stopped with code 2" in told
+    assert "dams report" not in told
 
 
 def test_unknown_options_are_refused_where_there_is_no_snakemake(tmp_path, capsys):

@@ -109,21 +109,33 @@ class Scenario:
         }
 
 
-def make_scenario(
-    name: Name, mechanism: str | None, strength: float, cat: Catalogue, n_hospitals: int, rng: np.random.Generator
-) -> Scenario:
-    """Check the choices and draw the rates."""
+def choose_mechanism(name: str, mechanism: str | None, strength: float) -> str:
+    """Check the choices and return the mechanism, of None the scenario's default."""
     if name not in get_args(Name):
         raise ValueError(f"scenario must be one of {', '.join(get_args(Name))}, got {name!r}.")
     mechanism = MECHANISMS[name][0] if mechanism is None else mechanism
     if mechanism not in MECHANISMS[name]:
         raise ValueError(f"mechanism of {name!r} must be one of {', '.join(MECHANISMS[name])}, got {mechanism!r}.")
-    plain = "mixed" in MECHANISMS[name]
-    if strength < 0 or (plain and strength > 1):
+    limited = _is_plain(name)
+    # NaN is in no range.
+    if not 0 <= strength <= (1 if limited else np.inf):
         raise ValueError(
-            f"strength of {name!r} must lie {'in [0, 1]' if plain else 'at or above 0'}, got {strength:g}."
+            f"strength of {name!r} must lie {'in [0, 1]' if limited else 'at or above 0'}, got {strength:g}."
         )
-    scale = strength if plain else _BASE_STRENGTH
+    return mechanism
+
+
+def _is_plain(name: str) -> bool:
+    """Whether the strength of a scenario sets its rates, rather than how far it violates an assumption."""
+    return "mixed" in MECHANISMS[name]
+
+
+def make_scenario(
+    name: Name, mechanism: str | None, strength: float, cat: Catalogue, n_hospitals: int, rng: np.random.Generator
+) -> Scenario:
+    """Check the choices and draw the rates."""
+    mechanism = choose_mechanism(name, mechanism, strength)
+    scale = strength if _is_plain(name) else _BASE_STRENGTH
     by_variable = name in ("block_ucar", "hourly")
     variable = cat.timed_variable
     width = int(variable.max()) + 1 if by_variable else len(variable)

@@ -19,7 +19,20 @@ def standardise(values: pd.Series) -> pd.Series:
     return ((values - values.mean()) / spread).fillna(0.0)
 
 
+def reasons_to_drop(table: pd.DataFrame, *, rare: Collection[str]) -> dict[str, str]:
+    """Say why columns are dropped: a standard deviation of at most 0.05 or, of those in `rare`, too few nonzeros."""
+    deviations, frequencies = table.std(), (table != 0).mean()
+    reasons = {}
+    for name in table.columns:
+        # Of a single row the deviation is NaN, and that is no spread either.
+        if not deviations[name] > MIN_STANDARD_DEVIATION:
+            reasons[name] = f"hardly varies (standard deviation {deviations[name]:.2g})"
+        elif name in rare and frequencies[name] < MIN_FREQUENCY:
+            reasons[name] = f"is nonzero in {frequencies[name]:.1%} of the rows, under {MIN_FREQUENCY:.0%}"
+    return reasons
+
+
 def drop_uninformative(table: pd.DataFrame, *, rare: Collection[str]) -> pd.DataFrame:
     """Drop columns with a standard deviation of at most 0.05, and those of `rare` nonzero in fewer than 5 % of rows."""
-    infrequent = table.columns.isin(list(rare)) & ((table != 0).mean() < MIN_FREQUENCY)
-    return table.loc[:, (table.std() > MIN_STANDARD_DEVIATION) & ~infrequent]
+    dropped = reasons_to_drop(table, rare=rare)
+    return table.loc[:, [name not in dropped for name in table.columns]]

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from dams.datasets.prepare import drop_uninformative, standardise
+from dams.datasets.csv_files import numbers, read_text, refuse
+from dams.datasets.prepare import drop_uninformative, reasons_to_drop, standardise
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """Prepared covariates, and the columns that were dropped with the reason of each."""
+
+    covariates: pd.DataFrame
+    dropped: dict[str, str]
+
+    def describe(self) -> str:
+        """Say what is left and what is not."""
+        rows, columns = self.covariates.shape
+        kept = f"{rows:,} rows × {columns} column{'s' * (columns != 1)}"
+        return f"{kept}; dropped: {_describe_dropped(self.dropped)}" if self.dropped else kept
 
 
 def load_csv(
@@ -18,7 +34,7 @@ def load_csv(
     binary: Sequence[str] = (),
     categorical: Sequence[str] = (),
     separator: str = ",",
-) -> pd.DataFrame:
+) -> OwnTable:
     """Prepare the covariates of a CSV file as the paper prepares its own.
 
     Parameters
@@ -32,45 +48,33 @@ def load_csv(
     categorical : columns of levels
         One 0/1 column a level; an empty field is 0 in all of them.
     separator : str
-        What stands between fields.
+        The character between fields.
     """
     wanted = [*numeric, *binary, *categorical]
-    raw = pd.read_csv(path, sep=separator, dtype="string")
-    lacking = [name for name in wanted if name not in raw.columns]
-    if lacking:
-        raise ValueError(
-            f"{path} has no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, raw.columns))}. "
-            f"Check the names and the separator, which is {separator!r}."
-        )
-    if not len(raw):
-        raise ValueError(f"{path} has a header but no rows.")
-    parts = {name: standardise(_numbers(raw[name], path)) for name in numeric}
+    raw = read_text(path, separator=separator, choose=lambda header: wanted)
+    parts = {name: standardise(numbers(raw[name], path)) for name in numeric}
     flags = {name: _zero_or_one(raw[name], path) for name in binary}
     for name in categorical:
-        flags |= {f"{name}_{level}": raw[name] == level for level in sorted(raw[name].dropna().unique())}
-    table = pd.DataFrame({**parts, **flags}).astype("Float64").fillna(0.0).astype(np.float64)
-    return drop_uninformative(table, rare=list(flags))
-
-
-def _numbers(text: pd.Series, path: str | Path) -> pd.Series:
-    numbers = pd.to_numeric(text, errors="coerce").astype("Float64").astype(np.float64)
-    _refuse(text, text.notna() & ~np.isfinite(numbers), path, "a number")
-    return numbers
+        levels = {f"{name}_{level}": raw[name] == level for level in sorted(raw[name].dropna().unique())}
+        if taken := sorted(levels.keys() & {*parts, *flags}):
+            raise ValueError(f"{path}: a level of {name!r} makes a column {taken[0]!r}, and there is one; rename it.")
+        flags |= levels
+    table = pd.DataFrame({**parts, **flags}).astype("Float64").fillna(0.0).astype(np.float64).reset_index(drop=True)
+    dropped = reasons_to_drop(table, rare=flags)
+    if len(dropped) == table.shape[1]:
+        raise ValueError(
+            f"{path} keeps no column: {_describe_dropped(dropped)}. List columns that vary and that more rows have."
+        )
+    return OwnTable(drop_uninformative(table, rare=flags), dropped)
 
 
 def _zero_or_one(text: pd.Series, path: str | Path) -> pd.Series:
-    numbers = _numbers(text, path)
-    _refuse(
-        text,
-        text.notna() & ~numbers.isin([0.0, 1.0]),
-        path,
-        "0 or 1; list the column under `categorical` if it has levels",
-    )
-    return numbers
+    values = numbers(text, path)
+    expected = "0 or 1; list the column under `categorical` if it has levels"
+    refuse(text, text.notna() & ~values.isin([0.0, 1.0]), path, expected)
+    return values
 
 
-def _refuse(text: pd.Series, bad: pd.Series, path: str | Path, expected: str) -> None:
-    if bad.any():
-        row = int(np.flatnonzero(bad.to_numpy())[0])
-        # The header is line 1.
-        raise ValueError(f"{path}, line {row + 2}, column {text.name!r}: got {text.iloc[row]!r}, expected {expected}.")
+def _describe_dropped(dropped: dict[str, str]) -> str:
+    """Name columns, each with its reason."""
+    return ", ".join(f"{name} {reason}" for name, reason in dropped.items())

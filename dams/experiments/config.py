@@ -3,142 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Hashable
 from itertools import combinations, product
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
+from dams.datasets.csv_files import check_separator
+from dams.datasets.eicu_scenarios import choose_mechanism
 from dams.datasets.registry import DATASETS, is_scenario
+from dams.experiments.fields import Count, Name, OneOrMore, RunName, Strict, Unique, once, shortened
 from dams.experiments.methods import METHODS
-from dams.experiments.mistakes import explain
+from dams.experiments.mistakes import ConfigError, explain
 from dams.experiments.outputs import OUTPUTS
-from dams.missingness import Free, Nested, Opposing
+from dams.experiments.regimes import Regime
+from dams.experiments.yaml_files import load_yaml, refuse_repeated_keys
 from dams.models import MODELS
 from dams.registry import nearest
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-Rate = Annotated[float, Field(ge=0, lt=1)]
-Count = Annotated[int, Field(ge=1)]
-T = TypeVar("T", bound=Hashable)
-
-
-def _once(values: list[T]) -> list[T]:
-    twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
-    if twice:
-        raise ValueError(f"every entry must be listed once, got {twice} more often")
-    return values
-
-
-Unique = Annotated[list[T], AfterValidator(_once)]
-OneOrMore = Annotated[list[T], Field(min_length=1), AfterValidator(_once)]
-
-
-class ConfigError(ValueError):
-    """A configuration that can't be run, with one line for every mistake."""
-
-
-class Strict(BaseModel):
-    """Unknown keys are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class NestedRegime(Strict):
-    """The target loses no less than the source: m^s ~ U(0, source_high), m^t = m^s + (1 − m^s) U(0, extra_high)."""
-
-    kind: Literal["nested"]
-    name: Name = "nested"
-    source_high: Rate = 0.5
-    extra_high: Rate = 0.5
-
-    def samplers(self) -> list[tuple[float | None, Nested]]:
-        """Return the one sampler."""
-        return [(None, Nested(self.source_high, self.extra_high))]
-
-
-class FreeRegime(Strict):
-    """Rates of either order: m^s and m^t ~ U(0, high)."""
-
-    kind: Literal["free"]
-    name: Name = "free"
-    high: Rate = 0.9
-
-    def samplers(self) -> list[tuple[float | None, Free]]:
-        """Return the one sampler."""
-        return [(None, Free(self.high))]
-
-
-class Grid(Strict):
-    """Evenly spaced values from `start`, none beyond `stop`."""
-
-    start: float
-    stop: float
-    step: Annotated[float, Field(gt=0)]
-
-    @model_validator(mode="after")
-    def _has_values(self) -> Grid:
-        if self.stop < self.start:
-            raise ValueError(f"stop must not be below start, got {self.stop:g} < {self.start:g}")
-        return self
-
-    def values(self) -> list[float]:
-        """List the values, free of accumulated rounding."""
-        steps = math.floor((self.stop - self.start) / self.step + 1e-9)
-        return [round(self.start + i * self.step, 10) for i in range(steps + 1)]
-
-
-def _kind_of_epsilon(epsilon: Any) -> str:
-    return "grid" if isinstance(epsilon, dict | Grid) else "list" if isinstance(epsilon, list) else "value"
-
-
-# One kind is meant, and only its mistakes are worth telling.
-Epsilon = Annotated[
-    Annotated[float, Tag("value")] | Annotated[OneOrMore[float], Tag("list")] | Annotated[Grid, Tag("grid")],
-    Discriminator(_kind_of_epsilon),
-]
-
-
-class OpposingRegime(Strict):
-    """m^s alternates 1 − ε and ε over the columns, m^t is the reverse; one or many ε."""
-
-    kind: Literal["opposing"]
-    name: Name = "opposing"
-    epsilon: Epsilon = 0.1
-
-    @field_validator("epsilon")
-    @classmethod
-    def _in_open_interval(cls, epsilon: Any) -> Any:
-        for value in _epsilons(epsilon):
-            if not 0 < value < 1:
-                raise ValueError(f"epsilon must lie between 0 and 1, both excluded, got {value:g}")
-        return epsilon
-
-    def samplers(self) -> list[tuple[float | None, Opposing]]:
-        """Return one sampler an ε."""
-        return [(value, Opposing(value)) for value in _epsilons(self.epsilon)]
-
-
-def _epsilons(epsilon: float | list[float] | Grid) -> list[float]:
-    if isinstance(epsilon, Grid):
-        return epsilon.values()
-    return epsilon if isinstance(epsilon, list) else [epsilon]
-
-
-Regime = Annotated[NestedRegime | FreeRegime | OpposingRegime, Field(discriminator="kind")]
+__all__ = ["Config", "ConfigError", "Study", "parse", "read", "refuse_repeated_keys", "schema"]
 
 
 class Repeats(Strict):
@@ -172,10 +55,10 @@ class Study(Strict):
     def _list_of_methods(cls, methods: Any) -> Any:
         """Accept a plain list where no method has a cap."""
         if isinstance(methods, list) and all(isinstance(name, str) for name in methods):
-            return {name: {} for name in _once(methods)}
+            return {name: {} for name in once(methods)}
         if isinstance(methods, dict):
             return {name: {} if cap is None else cap for name, cap in methods.items()}
-        raise ValueError(f"expected a list of methods, or methods with their caps, got {methods!r}")
+        raise ValueError(f"expected a list of methods, or methods with their caps, got {shortened(methods)}")
 
     @field_validator("methods")
     @classmethod
@@ -247,7 +130,7 @@ class CsvDataset(Strict):
     numeric: list[str] = []
     binary: list[str] = []
     categorical: list[str] = []
-    separator: str = ","
+    separator: Annotated[str, AfterValidator(check_separator)] = ","
 
     @model_validator(mode="after")
     def _columns_are_typed_once(self) -> CsvDataset:
@@ -271,6 +154,12 @@ class Eicu(Strict):
     strength: Annotated[float, Field(ge=0)] = 1.0
     two_way: bool = True
 
+    @model_validator(mode="after")
+    def _can_be_simulated(self) -> Eicu:
+        if self.source == "simulated":
+            choose_mechanism(self.scenario, None, self.strength)
+        return self
+
 
 class Bootstrap(Strict):
     """Intervals: crossed bootstrap over β and rate draws."""
@@ -282,7 +171,7 @@ class Bootstrap(Strict):
 class Config(Strict):
     """One run, written to results/<name>/."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    name: RunName
     seed: Annotated[int, Field(ge=0)] = 2023
     studies: Annotated[dict[Name, Study], Field(min_length=1)]
     datasets: dict[Name, CsvDataset] = {}
@@ -342,7 +231,7 @@ def _known(names: Any, registry: Any, what: str) -> Any:
     return names
 
 
-def parse(raw: dict[str, Any], *, source: str = "the configuration") -> Config:
+def parse(raw: Any, *, source: str = "the configuration") -> Config:
     """Check `raw` and return it as a Config; every mistake is named with its key and the nearest valid one."""
     try:
         return Config.model_validate(raw)
@@ -353,12 +242,7 @@ def parse(raw: dict[str, Any], *, source: str = "the configuration") -> Config:
 
 def read(path: str | Path) -> Config:
     """Read and check a YAML file."""
-    with open(path, encoding="utf-8") as stream:
-        try:
-            raw = yaml.safe_load(stream)
-        except yaml.YAMLError as error:
-            raise ConfigError(f"{path} is not YAML: {error}") from None
-    return parse(raw or {}, source=str(path))
+    return parse(load_yaml(path), source=str(path))
 
 
 def schema() -> str:

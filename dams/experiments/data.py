@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,12 @@ import pandas as pd
 from dams.datasets.download import fetch
 from dams.datasets.registry import DATASETS
 from dams.datasets.sources import UCI
-from dams.datasets.tabular import load_csv
+from dams.datasets.tabular import OwnTable, load_csv
+
+# Rows are split 4:1:4:1, and scores are taken on the smallest part: of fewer rows than this, on fewer than five.
+MIN_ROWS = 50
+
+log = logging.getLogger(__name__)
 
 
 def download(name: str, folder: str | Path, *, data_dir: str | None) -> list[dict[str, str]]:
@@ -31,6 +37,17 @@ def write_json(content: Any, path: str | Path) -> None:
     os.replace(partial, path)
 
 
+def load_own_table(table: dict[str, Any]) -> OwnTable:
+    """Load a user's own table and refuse one that is too small to experiment with."""
+    own = load_csv(**table)
+    if len(own.covariates) < MIN_ROWS:
+        raise ValueError(
+            f"{table['path']} has {len(own.covariates)} rows, expected at least {MIN_ROWS}: they are split into "
+            "training and test rows of source and target, 4:1:4:1."
+        )
+    return own
+
+
 def prepare(
     name: str, *, folder: str | Path, data_dir: str | None, recipe: str, table: dict[str, Any] | None
 ) -> pd.DataFrame:
@@ -46,7 +63,9 @@ def prepare(
         For a user's own data: the arguments of `load_csv`.
     """
     if table is not None:
-        return load_csv(**table)
+        own = load_own_table(table)
+        log.info("%s: %s", table["path"], own.describe())
+        return own.covariates
     if DATASETS[name].kind == "uci":
         # Verified once more: the files may have been touched since they were fetched.
         paths = [file.path for file in fetch(name, folder, data_dir=data_dir)]

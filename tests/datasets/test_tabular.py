@@ -18,7 +18,7 @@ def write(tmp_path):
 
 def test_numbers_flags_and_levels_become_covariates(write):
     path = write("id,age,smoker,ward", "7,20,1,north", "8,30,0,south", "9,40,1,")
-    table = load_csv(path, numeric=["age"], binary=["smoker"], categorical=["ward"])
+    table = load_csv(path, numeric=["age"], binary=["smoker"], categorical=["ward"]).covariates
     assert list(table.columns) == ["age", "smoker", "ward_north", "ward_south"]
     np.testing.assert_allclose(table["age"], [-1, 0, 1])
     np.testing.assert_array_equal(table["smoker"], [1, 0, 1])
@@ -28,23 +28,45 @@ def test_numbers_flags_and_levels_become_covariates(write):
 
 
 def test_empty_fields_become_zero_after_scaling(write):
-    table = load_csv(write("age,smoker", "20,1", ",", "40,0"), numeric=["age"], binary=["smoker"])
+    table = load_csv(write("age,smoker", "20,1", ",", "40,0"), numeric=["age"], binary=["smoker"]).covariates
     np.testing.assert_allclose(table["age"], [-np.sqrt(0.5), 0, np.sqrt(0.5)])
     np.testing.assert_array_equal(table["smoker"], [1, 0, 0])
 
 
 def test_levels_are_text_even_if_they_look_like_numbers(write):
-    assert list(load_csv(write("code", "01", "1", "01"), categorical=["code"]).columns) == ["code_01", "code_1"]
+    table = load_csv(write("code", "01", "1", "01"), categorical=["code"]).covariates
+    assert list(table.columns) == ["code_01", "code_1"]
 
 
 def test_rare_levels_and_flat_columns_are_dropped(write):
     lines = [f"{'rare' if i < 4 else 'common'},5,{i % 2}" for i in range(100)]
-    table = load_csv(write("level,same,flag", *lines), numeric=["same"], binary=["flag"], categorical=["level"])
-    assert list(table.columns) == ["flag", "level_common"]
+    own = load_csv(write("level,same,flag", *lines), numeric=["same"], binary=["flag"], categorical=["level"])
+    assert list(own.covariates.columns) == ["flag", "level_common"]
+    assert own.dropped == {
+        "same": "hardly varies (standard deviation 0)",
+        "level_rare": "is nonzero in 4.0% of the rows, under 5%",
+    }
+    assert own.describe() == (
+        "100 rows × 2 columns; dropped: same hardly varies (standard deviation 0), "
+        "level_rare is nonzero in 4.0% of the rows, under 5%"
+    )
+
+
+def test_a_table_that_keeps_no_column(write):
+    with pytest.raises(ValueError, match=r"mine\.csv keeps no column: x hardly varies .*\. List columns that vary"):
+        load_csv(write("x,y", "1,1", "1,2"), numeric=["x"])
+
+
+def test_a_level_must_not_make_the_name_of_another_column(write):
+    with pytest.raises(ValueError, match="a level of 'ward' makes a column 'ward_a', and there is one"):
+        load_csv(write("ward,ward_a", "a,1", "b,0"), binary=["ward_a"], categorical=["ward"])
 
 
 def test_another_separator(write):
-    assert load_csv(write("a;b", "1;0", "2;1"), numeric=["a"], binary=["b"], separator=";").shape == (2, 2)
+    assert load_csv(write("a;b", "1;0", "2;1"), numeric=["a"], binary=["b"], separator=";").covariates.shape == (
+        2,
+        2,
+    )
 
 
 def test_a_column_that_is_not_there(write):
@@ -74,6 +96,12 @@ def test_a_field_that_is_no_number(write, options, message):
 def test_a_flag_that_is_neither(write):
     with pytest.raises(ValueError, match=r"line 4, column 'x': got '2', expected 0 or 1; list .* `categorical`"):
         load_csv(write("x", "1", "0", "2"), binary=["x"])
+
+
+def test_the_line_is_that_of_the_file(write):
+    """Blank lines are skipped, and a quoted field may hold a line end: neither shifts the count."""
+    with pytest.raises(ValueError, match=r"line 6, column 'x': got 'two'"):
+        load_csv(write("x,y", "", '1,"one', 'and more"', " ", "two,b"), numeric=["x"])
 
 
 def test_infinity_is_no_number(write):

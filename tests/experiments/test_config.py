@@ -6,6 +6,7 @@ import pytest
 
 from dams.experiments import config
 from dams.experiments.config import ConfigError, parse, read
+from dams.experiments.yaml_files import load_yaml
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "config").rglob("*.yaml"))
@@ -89,8 +90,8 @@ def test_every_mistake_has_its_line(small, study):
     message = mistakes(small)
     assert message.startswith("the configuration has 3 mistake(s):\n  ")
     assert "\n  name: required, but not given" in message
-    assert "\n  seed: Input should be greater than or equal to 0, got -1" in message
-    assert "\n  studies.one.rows: Input should be greater than or equal to 10, got 3" in message
+    assert "\n  seed: must be greater than or equal to 0, got -1" in message
+    assert "\n  studies.one.rows: must be greater than or equal to 10, got 3" in message
 
 
 @pytest.mark.parametrize(
@@ -104,13 +105,13 @@ def test_every_mistake_has_its_line(small, study):
         ("methods", "oracle", "studies.one.methods: expected a list of methods, or methods with their caps"),
         ("methods", [{"oracle": 1}], "studies.one.methods: expected a list of methods, or methods with their caps"),
         ("methods", ["oracle", "oracle"], "studies.one.methods: every entry must be listed once, got ['oracle']"),
-        ("methods", [], "studies.one.methods: Dictionary should have at least 1 item"),
-        ("datasets", [], "studies.one.datasets: List should have at least 1 item"),
+        ("methods", [], "studies.one.methods: at least 1 must be listed, got none"),
+        ("datasets", [], "studies.one.datasets: at least 1 must be listed, got none"),
         ("datasets", ["redundant"] * 2, "studies.one.datasets: every entry must be listed once, got ['redundant']"),
-        ("labels", [], "studies.one.labels: List should have at least 1 item"),
+        ("labels", [], "studies.one.labels: at least 1 must be listed, got none"),
         ("labels", ["structural"] * 2, "studies.one.labels: every entry must be listed once, got ['structural']"),
-        ("regimes", [], "studies.one.regimes: List should have at least 1 item"),
-        ("models", {"linear": {"draws": 0}}, "studies.one.models.linear.draws: Input should be greater than"),
+        ("regimes", [], "studies.one.regimes: at least 1 must be listed, got none"),
+        ("models", {"linear": {"draws": 0}}, "studies.one.models.linear.draws: must be greater than"),
         ("models", {"linear": {}}, "studies.one.models.linear.draws: required, but not given"),
     ],
 )
@@ -125,21 +126,21 @@ def test_a_wrong_value_names_its_place_and_the_way_out(small, study, key, value,
         ({"kind": "nestd"}, "regimes.0: got 'nestd'; did you mean 'nested'?"),
         ({"kind": "random"}, "regimes.0: got 'random'; valid are: nested, free, opposing."),
         ({"epsilon": 0.1}, "regimes.0: got no kind; valid are: nested, free, opposing."),
-        ({"kind": "free", "high": 1.0}, "regimes.0.free.high: Input should be less than 1, got 1.0"),
-        ({"kind": "nested", "source_high": -0.1}, "source_high: Input should be greater than or equal to 0, got -0.1"),
-        ({"kind": "nested", "extra_high": 2}, "extra_high: Input should be less than 1, got 2"),
+        ({"kind": "free", "high": 1.0}, "regimes.0.free.high: must be less than 1, got 1.0"),
+        ({"kind": "nested", "source_high": -0.1}, "source_high: must be greater than or equal to 0, got -0.1"),
+        ({"kind": "nested", "extra_high": 2}, "extra_high: must be less than 1, got 2"),
         ({"kind": "opposing", "epsilon": 0}, "epsilon must lie between 0 and 1, both excluded, got 0"),
         ({"kind": "opposing", "epsilon": [0.5, 1.5]}, "epsilon must lie between 0 and 1, both excluded, got 1.5"),
-        ({"kind": "opposing", "epsilon": []}, "epsilon.list: List should have at least 1 item"),
+        ({"kind": "opposing", "epsilon": []}, "epsilon.list: at least 1 must be listed, got none"),
         ({"kind": "opposing", "epsilon": [0.1, 0.1]}, "epsilon.list: every entry must be listed once, got [0.1]"),
-        ({"kind": "opposing", "epsilon": "half"}, "epsilon.value: Input should be a valid number"),
+        ({"kind": "opposing", "epsilon": "half"}, "epsilon.value: must be a valid number"),
         (
             {"kind": "opposing", "epsilon": {"start": 0.9, "stop": 0.1, "step": 0.1}},
             "epsilon.grid: stop must not be below start, got 0.1 < 0.9",
         ),
         (
             {"kind": "opposing", "epsilon": {"start": 0.1, "stop": 0.9, "step": 0}},
-            "epsilon.grid.step: Input should be greater than 0, got 0",
+            "epsilon.grid.step: must be greater than 0, got 0",
         ),
     ],
 )
@@ -207,14 +208,16 @@ def test_block_sizes_of_unknown_groups(small):
     small["block_size"] = {"linaer": 5}
     assert "block_size: unknown group of fits 'linaer'; did you mean 'linear'?" in mistakes(small)
     small["block_size"] = {"linear": 0}
-    assert "block_size.linear: Input should be greater than or equal to 1, got 0" in mistakes(small)
+    assert "block_size.linear: must be greater than or equal to 1, got 0" in mistakes(small)
     small["block_size"] = {"linear": 5}
     assert parse(small).block_size == {"linear": 5}
 
 
 def test_a_name_that_leaves_the_results_folder(small):
     small["name"] = "../elsewhere"
-    assert "name: String should match pattern" in mistakes(small)
+    assert "name: a name has letters, digits, _, - and ., a letter or digit first, got '../elsewhere'" in (
+        mistakes(small)
+    )
 
 
 def test_an_own_data_set_needs_a_free_name_and_columns(small):
@@ -224,6 +227,69 @@ def test_an_own_data_set_needs_a_free_name_and_columns(small):
     assert "datasets.mine: no columns; list them under numeric, binary or categorical" in mistakes(small)
     small["datasets"] = {"mine": {"path": "a.csv", "numeric": ["x"], "binary": ["x"]}}
     assert "datasets.mine: columns must be listed once, got ['x'] twice" in mistakes(small)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("my run", "name: a name has letters, digits, _, - and ., a letter or digit first, got 'my run'; write my_run"),
+        (2023, "name: expected text, got 2023; put quotes around it: '2023'"),
+    ],
+)
+def test_names_of_runs_are_explained_in_words(small, name, message):
+    small["name"] = name
+    assert message in mistakes(small)
+
+
+def test_names_of_studies_are_explained_in_words(small, study):
+    small["studies"] = {"My Study": study}
+    assert (
+        "\n  studies.My Study: a name has lower-case letters, digits and _, a letter first, got 'My Study'; "
+        "write my_study"
+    ) in mistakes(small)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("models", {"linear": None}, "models.linear: expected the keys draws, betas, engine, got nothing"),
+        ("models", {"linear": None}, "; write `{draws: …}`"),
+        ("models", ["linear"], "models: expected names, each with its keys draws, betas, engine, got ['linear']"),
+        ("models", ["linear"], "; write `linear: {draws: …}`"),
+        ("regimes", ["nested"], "regimes.0: expected the key kind, got 'nested'; write `{kind: nested}`"),
+        ("regimes", ["nestd"], "regimes.0: expected the key kind, got 'nestd'; write `{kind: nested}`"),
+        ("regimes", "free", "regimes: expected a list, got 'free'; write `[{kind: free}]`"),
+        ("datasets", "clinic", "datasets: expected a list, got 'clinic'; write `[clinic]`"),
+        ("outputs", {"table1": 1}, "outputs: expected a list, got {'table1': 1}"),
+        ("rows", "many", "rows: must be a valid integer, got 'many'"),
+    ],
+)
+def test_a_value_of_another_shape_is_told_how_it_is_written(small, study, key, value, message):
+    study[key] = value
+    text = mistakes(small)
+    assert message in text
+    assert "Input" not in text and "instance" not in text
+
+
+def test_what_came_is_cut_where_it_is_long(small, study):
+    study["rows"] = "x" * 1000
+    small["seed"] = ["y"] * 1000
+    study["methods"] = "z" * 1000
+    assert all(len(line) < 200 for line in mistakes(small).splitlines())
+
+
+def test_a_strength_that_the_simulator_refuses(small):
+    small["eicu"] = {"scenario": "ucar", "strength": 5}
+    assert "eicu: strength of 'ucar' must lie in [0, 1], got 5." in mistakes(small)
+    for fine in ({"scenario": "mnar", "strength": 5}, {"source": "folder", "strength": 5}):
+        small["eicu"] = fine
+        parse(small)
+
+
+@pytest.mark.parametrize("separator", ["", ", "])
+def test_a_separator_is_one_character(small, separator):
+    small["datasets"] = {"mine": {"path": "a.csv", "numeric": ["x"], "separator": separator}}
+    assert "datasets.mine.separator: separator must be one character" in mistakes(small)
 
 
 def test_an_own_data_set_can_be_studied(small, study):
@@ -267,7 +333,7 @@ def test_methods_are_a_list_or_have_caps(small, study):
     ("text", "message"),
     [
         ("", "has 2 mistake(s):\n  name: required"),
-        ("- 1\n", "Input should be a valid dictionary"),
+        ("- 1\n", "expected the keys name, seed, studies"),
         ("name: [\n", "is not YAML"),
     ],
 )
@@ -278,3 +344,48 @@ def test_files_that_hold_no_configuration(tmp_path, text, message):
         read(path)
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
+
+
+REPEATED = """name: twice
+studies:
+  one:
+    rows: 100
+    models: {linear: {draws: 1}, mlp: {draws: 1}, linear: {draws: 2}}
+    rows: 200
+"""
+
+
+def test_a_key_that_comes_twice_is_named_with_its_lines(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(REPEATED)
+    for reading in (read, config.refuse_repeated_keys):
+        with pytest.raises(ConfigError) as caught:
+            reading(path)
+        assert str(caught.value).splitlines() == [
+            f"{path} has 2 mistake(s):",
+            "  line 5: the key 'linear' is on line 5 already, and only one can count; put the two together",
+            "  line 6: the key 'rows' is on line 4 already, and only one can count; put the two together",
+        ]
+
+
+def test_only_yaml_is_looked_at_twice(tmp_path):
+    (tmp_path / "mine.json").write_text('{\t"name":\t"x"}')
+    config.refuse_repeated_keys(tmp_path / "mine.json")
+
+
+def test_keys_may_be_merged_and_referred_to(tmp_path):
+    """What YAML means by `<<` and by an alias is no repetition."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: [*a, *a]\n")
+    assert load_yaml(path)["b"] == {"x": 3, "y": 2}
+
+
+def test_a_file_in_another_encoding(tmp_path):
+    (tmp_path / "mine.yaml").write_bytes("name: Jürgen".encode("latin1"))
+    with pytest.raises(ConfigError, match=r"mine\.yaml is not UTF-8 text"):
+        read(tmp_path / "mine.yaml")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(ConfigError, match="is a folder; expected a YAML file such as"):
+        read(tmp_path)

@@ -1,6 +1,7 @@
 """Whichever way a data set comes, an experiment sees prepared covariates."""
 
 import json
+import logging
 import os
 
 import pandas as pd
@@ -10,16 +11,33 @@ from dams.datasets.embedded import load_diabetes
 from dams.experiments.data import download, prepare, write_json
 
 
+def own_table(folder, rows):
+    """Arguments for a file of a user's own."""
+    lines = [f"{i},{i % 2},7" for i in range(rows)]
+    (folder / "mine.csv").write_text("\n".join(["a,b,same", *lines]) + "\n")
+    return {"path": str(folder / "mine.csv"), "numeric": ["a"], "binary": ["b"]}
+
+
 def test_a_table_that_ships_with_the_library(tmp_path):
     covariates = prepare("diabetes", folder=tmp_path, data_dir=None, recipe="paper_text", table=None)
     pd.testing.assert_frame_equal(covariates, load_diabetes())
 
 
 def test_a_users_own_table(tmp_path):
-    (tmp_path / "mine.csv").write_text("a,b\n1,0\n2,1\n3,1\n")
-    table = {"path": str(tmp_path / "mine.csv"), "numeric": ["a"], "binary": ["b"]}
-    covariates = prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table=table)
+    covariates = prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table=own_table(tmp_path, 50))
     assert list(covariates.columns) == ["a", "b"]
+
+
+def test_a_table_too_small_to_be_split_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"mine\.csv has 49 rows, expected at least 50: .* 4:1:4:1"):
+        prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table=own_table(tmp_path, 49))
+
+
+def test_the_log_names_what_is_dropped_and_why(tmp_path, caplog):
+    table = own_table(tmp_path, 60) | {"numeric": ["a", "same"]}
+    with caplog.at_level(logging.INFO, logger="dams"):
+        prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table=table)
+    assert "mine.csv: 60 rows × 2 columns; dropped: same hardly varies (standard deviation 0)" in caplog.text
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path):

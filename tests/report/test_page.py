@@ -159,7 +159,10 @@ def test_two_way_results_are_set_against_source_and_filter(tmp_path):
     assert "Digits, mˢ ? mᵗ, linear non-parametric −0.100 " in text
 
 
-def test_an_empty_folder_still_has_a_page(tmp_path):
+def test_a_folder_without_a_configuration_still_has_a_page(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 1
+    assert "holds nothing of a run" in capsys.readouterr().err
+    (tmp_path / "blocks").mkdir()
     assert main(["report", str(tmp_path)]) == 0
     assert "The configuration of this run is not known" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

@@ -75,6 +75,16 @@ def test_a_misspelt_key_stops_before_any_job(project):
     assert not (project.folder / "results").exists()
 
 
+def test_a_key_that_comes_twice_stops_before_any_job(project):
+    project.configure(configuration())
+    with open(project.folder / "run.yaml", "a", encoding="utf-8") as file:
+        file.write("name: another\n")
+    answer = project.run("--dry-run")
+    assert answer.returncode != 0
+    assert "the key 'name' is on line" in answer.stdout
+    assert "Traceback" not in answer.stdout
+
+
 @pytest.mark.parametrize("config", ["config/paper.yaml", "config/quickstart.yaml"])
 def test_shipped_configurations_give_a_plan(project, config):
     answer = project.run("--dry-run", config=config)

@@ -16,6 +16,9 @@ if "studies" not in config:
 
 
 try:
+    # Snakemake has kept the last of two equal keys; only the file still holds both.
+    for path in workflow.configfiles:
+        dams_config.refuse_repeated_keys(path)
     RUN = dams_config.parse(config)
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))

@@ -1,0 +1,123 @@
+"""Two CSV files side by side: how much more the target loses of each column, and whether it does so at random."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dams.datasets.csv_files import numbers, read_text
+from dams.diagnostics import check_ucar
+from dams.registry import nearest
+from dams.relative import RelativeMissingness, estimate_relative_missingness
+from dams.validation import describe_columns
+
+
+def compare_files(
+    source: str | Path,
+    target: str | Path,
+    *,
+    labels: Collection[str] = (),
+    nan_as_zero: bool = False,
+    separator: str = ",",
+    random_state: int = 0,
+) -> str:
+    """Return the relative missingness of every column with its interval, and the verdict of `check_ucar`, as text.
+
+    Parameters
+    ----------
+    source, target : path
+        Files with one header line and the same columns of numbers, in any order; 0 means zero or lost.
+    labels : names of columns
+        Left out, in whichever file they are: labels, identifiers.
+    nan_as_zero : bool
+        Whether an empty field is a lost value; otherwise it is refused.
+    """
+    texts = [read_text(path, separator=separator, choose=_named) for path in (source, target)]
+    known = list(dict.fromkeys(name for text in texts for name in text.columns))
+    for name in labels:
+        if name not in known:
+            raise ValueError(f"neither file has a column {name!r} to leave out; {nearest(name, known)}")
+    texts = [text.drop(columns=list(labels), errors="ignore") for text in texts]
+    _refuse_other_columns((source, texts[0]), (target, texts[1]))
+    X_source, X_target = (_values(text, path, nan_as_zero) for text, path in zip(texts, (source, target), strict=True))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        relative = estimate_relative_missingness(X_source, X_target)
+        verdict = _verdict(X_source, X_target, random_state)
+    notes = dict.fromkeys(f"Note: {warning.message}" for warning in caught)
+    size = f"{source}: {len(X_source):,} rows; {target}: {len(X_target):,} rows; {len(relative.r)} columns"
+    return "\n".join([size, "", _table(relative), "", *_summary(relative), *notes, verdict])
+
+
+def _named(header: list[str]) -> list[str]:
+    """Columns with a name: one without is the index that pandas writes, or the end of a line."""
+    return [name for name in header if name]
+
+
+def _refuse_other_columns(source: tuple[str | Path, pd.DataFrame], target: tuple[str | Path, pd.DataFrame]) -> None:
+    """Raise unless both files have the same columns."""
+    alone = [
+        (path, list(text.columns.difference(other.columns)))
+        for (path, text), (_, other) in ((source, target), (target, source))
+    ]
+    lists = [f"only {path} has {', '.join(map(repr, names[:20]))}" for path, names in alone if names]
+    if lists:
+        raise ValueError(
+            f"Both files must have the same columns, but {'; '.join(lists)}. Leave out labels and identifiers with "
+            f"`--label {' '.join(name for _, names in alone for name in names[:3])}`, and keep what both have."
+        )
+    if not len(source[1].columns):
+        raise ValueError(f"{source[0]} has no column left to compare; leave out fewer with --label.")
+
+
+def _values(text: pd.DataFrame, path: str | Path, nan_as_zero: bool) -> pd.DataFrame:
+    """Turn fields into numbers."""
+    hint = "; give levels a 0/1 column each, or leave the column out with --label"
+    values = pd.DataFrame({name: numbers(text[name], path, hint=hint) for name in text.columns})
+    empty = values.isna().to_numpy()
+    if empty.any() and not nan_as_zero:
+        where = describe_columns(np.flatnonzero(empty.any(axis=0)), list(values.columns))
+        raise ValueError(
+            f"{path} has {empty.sum():,} empty fields in {where}. If an empty field is a value that nobody recorded, "
+            "say --nan-as-zero: it then counts as lost, like a 0. If it is something else, fill it in before."
+        )
+    return values.fillna(0.0)
+
+
+def _table(relative: RelativeMissingness) -> str:
+    """One line a column, in the words of somebody who knows neither symbol."""
+    shows = np.where(relative.upper < 0, "more", np.where(relative.lower > 0, "less", "the same"))
+    frame = relative.to_frame()[["r", "lower", "upper", "q_source", "q_target"]].round(3)
+    frame = frame.rename(columns={"q_source": "source has", "q_target": "target has"})
+    return frame.assign(**{"target shows": shows}).rename_axis(None).to_string()
+
+
+def _summary(relative: RelativeMissingness) -> list[str]:
+    lines = ["r = 0.5: the target shows half of what the source shows; r = -1: twice as much."]
+    if relative.is_proper:
+        lines.append("Deleting source values can imitate the target: any of the estimators will do.")
+    else:
+        n = int(relative.improper.sum())
+        lines.append(
+            f"The target shows more in {n} column{'s' * (n > 1)}, and deleting can't imitate that: use "
+            "ClosedFormRegressor or TwoWayRegressor."
+        )
+    whole = (relative.q_source == 1) & (relative.q_target == 1)
+    if whole.any():
+        assert relative.feature_names is not None
+        where = describe_columns(np.flatnonzero(whole), relative.feature_names)
+        lines.append(f"No zero in {where}: nothing is lost there, or it was centred and its zeros are hidden.")
+    return lines
+
+
+def _verdict(X_source: pd.DataFrame, X_target: pd.DataFrame, random_state: int) -> str:
+    try:
+        report = check_ucar(X_source, X_target, random_state=random_state)
+    except ValueError as error:
+        return f"Whether values are lost at random was not checked: {error}"
+    advice = '\nSee "Before you trust it" in README.md for what to do.' if report.rejected else ""
+    return f"{report}{advice}"

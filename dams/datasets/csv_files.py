@@ -1,0 +1,136 @@
+"""CSV files as text: every row is as long as the header, or the file is refused with the line and the way out."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dams.registry import nearest
+
+# Fields that say "no value", as pandas reads them.
+NO_VALUE = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"}
+    | {"N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+)
+# A message names at most so many columns.
+MOST_NAMES = 20
+
+
+def check_separator(separator: str) -> str:
+    """Return the separator if it is one character that can stand between fields."""
+    if len(separator) != 1 or separator in '"\r\n':
+        raise ValueError(f'separator must be one character such as "," or ";" or "\\t" (a tab), got {separator[:20]!r}')
+    return separator
+
+
+def read_text(
+    path: str | Path, *, separator: str = ",", choose: Callable[[list[str]], Sequence[str]] | None = None
+) -> pd.DataFrame:
+    """Read a file with one header line; an empty field, or a word for one such as NA, is missing.
+
+    pandas would take the first column for an index where rows are longer than the header, fill up short rows and
+    rename a column that comes twice: a table of wrong columns, without a word.
+
+    Parameters
+    ----------
+    choose : function from the header to the columns to keep, or None for all of them
+
+    Returns
+    -------
+    A DataFrame of strings. The index holds the line of the file on which each row starts.
+    """
+    check_separator(separator)
+    rows = _rows(Path(path), separator)
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise ValueError(f"{path} is empty; expected a header line and rows below it.")
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise ValueError(f"{path} has more than one column {_names(twice)}; rename or remove the others.")
+    names = list(choose(header)) if choose else header
+    lacking = [name for name in names if name not in header]
+    if lacking:
+        raise ValueError(
+            f"{path} has no column {_names(lacking)}; it has {_names(header)}{_meant(lacking[0], header)}. "
+            f"Check the names and the separator, which is {separator!r}."
+        )
+    positions = [header.index(name) for name in names]
+    columns: list[list[str]] = [[] for _ in names]
+    lines = []
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise ValueError(_uneven(path, line, fields, header, separator))
+        lines.append(line)
+        for column, position in zip(columns, positions, strict=True):
+            column.append(fields[position])
+    if not lines:
+        raise ValueError(f"{path} has a header but no rows.")
+    index = pd.Index(lines, name="line")
+    parts = {name: pd.Series(column, index, dtype="string") for name, column in zip(names, columns, strict=True)}
+    return pd.DataFrame({name: text.mask(text.isin(NO_VALUE)) for name, text in parts.items()}, index=index)
+
+
+def numbers(text: pd.Series, path: str | Path, *, hint: str = "") -> pd.Series:
+    """Turn a column of `read_text` into floats, NaN where there is no value."""
+    values = pd.to_numeric(text, errors="coerce").astype("Float64").astype(np.float64)
+    refuse(text, text.notna() & ~np.isfinite(values), path, f"a number{hint}")
+    return values
+
+
+def refuse(text: pd.Series, bad: pd.Series, path: str | Path, expected: str) -> None:
+    """Raise for the first field of a column that is `bad`."""
+    if bad.any():
+        line, field = text.index[bad][0], text[bad].iloc[0]
+        raise ValueError(f"{path}, line {line}, column {text.name!r}: got {field!r}, expected {expected}.")
+
+
+def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield every row that is not blank, with the line on which it starts."""
+    if not path.exists():
+        # Python says no more than that; whoever wrote a path below another folder needs to know below which it is.
+        below = "" if path.is_absolute() else f" below {Path.cwd()}, the folder that it is sought from"
+        raise FileNotFoundError(f"{path} does not exist{below}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a CSV file.")
+    line = 0
+    # Excel marks UTF-8 at the start of a file.
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, delimiter=separator, strict=True)
+        try:
+            for fields in reader:
+                start, line = line + 1, reader.line_num
+                if fields and not (len(fields) == 1 and fields[0].isspace()):
+                    yield start, fields
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{path} is not UTF-8 text. Save it as UTF-8 (in a spreadsheet: CSV UTF-8); for a file of an older "
+                f"program `iconv -f latin1 -t utf-8 {path.name} > new.csv` may do."
+            ) from None
+        except csv.Error as error:
+            raise ValueError(
+                f"{path}, line {line + 1}: {error}. A quote may be left open there, or stand inside a field: a field "
+                'with quotes is written "so ""quoted"" here".'
+            ) from None
+
+
+def _uneven(path: str | Path, line: int, fields: list[str], header: list[str], separator: str) -> str:
+    if len(fields) == len(header) + 1 and fields[-1] == "":
+        advice = f"It ends in {separator!r}: take that off, or end the header in it too."
+    else:
+        advice = f"Put quotes around a field that holds {separator!r}, and leave no field out."
+    count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+    return f"{path}, line {line}: got {count}, expected {len(header)} as in the header. {advice}"
+
+
+def _names(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(repr, names[:MOST_NAMES])) + rest
+
+
+def _meant(name: str, header: list[str]) -> str:
+    """Name the column that may be meant, where the list of all of them is cut."""
+    return f" ({nearest(name, header)})" if len(header) > MOST_NAMES else ""

@@ -1,0 +1,30 @@
+"""The files of a user's own that a run needs, opened before it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dams.experiments.config import Config
+from dams.experiments.data import load_own_table
+from dams.experiments.mistakes import ConfigError
+
+
+def describe_inputs(run: Config, *, source: str = "the configuration") -> list[str]:
+    """Say of every own table what is left of it; refuse what can't be used, all of it at once."""
+    lines, mistakes = [], []
+    for name, table in run.datasets.items():
+        try:
+            own = load_own_table(table.model_dump())
+        # What the loader refuses is a ValueError, what can't be opened an OSError; both say which file.
+        except (ValueError, OSError) as error:
+            mistakes.append(f"datasets.{name}: {error}")
+        else:
+            lines.append(f"{name}: {table.path} has {own.describe()}")
+    if run.eicu and run.eicu.source == "folder" and not Path(run.eicu.folder).is_dir():
+        mistakes.append(
+            f"eicu.folder: {run.eicu.folder} is not a folder; name the one that holds FIDDLE_eicu/ and eicu-crd/, or "
+            "set `source: simulated`"
+        )
+    if mistakes:
+        raise ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes))
+    return lines

@@ -1,0 +1,126 @@
+"""`dams compare`: two CSV files, how much more the target loses of each column, and the verdict of the test."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dams import apply_missingness, check_ucar, estimate_relative_missingness
+from dams.cli import main
+
+COLUMNS = ["age", "lactate", "pulse"]
+
+
+@pytest.fixture
+def clean():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(3 + rng.normal(size=(4000, 3)) + rng.normal(size=(4000, 1)), columns=COLUMNS)
+
+
+@pytest.fixture
+def domains(clean):
+    source = apply_missingness(clean[:2000], [0.1, 0.2, 0.5], random_state=1)
+    return source, apply_missingness(clean[2000:], [0.4, 0.2, 0.1], random_state=2)
+
+
+@pytest.fixture
+def compare(tmp_path, monkeypatch, capsys):
+    """Write both tables, run the command, return its exit code and what it says."""
+    monkeypatch.chdir(tmp_path)
+
+    def compare(source, target, *options):
+        source.to_csv("source.csv", index=False)
+        target.to_csv("target.csv", index=False)
+        code = main(["compare", "source.csv", "target.csv", *options])
+        told = capsys.readouterr()
+        return code, told.out or told.err
+
+    return compare
+
+
+def test_the_table_is_that_of_the_library(domains, compare):
+    source, target = domains
+    code, told = compare(source.assign(y=1.0, id=range(2000)), target[COLUMNS[::-1]], "--label", "y", "id")
+    assert code == 0
+    assert "source.csv: 2,000 rows; target.csv: 2,000 rows; 3 columns" in told
+    relative = estimate_relative_missingness(source, target).to_frame()
+    rows = {line.split()[0]: line for line in told.splitlines() if line.split()[:1] and line.split()[0] in COLUMNS}
+    for name, shows in zip(COLUMNS, ["less", "the same", "more"], strict=True):
+        assert f"{relative.loc[name, 'r']:.3f}" in rows[name]
+        assert rows[name].endswith(shows)
+    assert "The target shows more in 1 column, and deleting can't imitate that" in told
+    assert str(check_ucar(source, target, random_state=0)) in told
+    assert "Nothing speaks against UCAR" in told
+
+
+def test_a_rejection_says_where_to_read_on(clean, domains, compare):
+    source, target = domains
+    target.loc[clean["age"] > 4, "pulse"] = 0
+    code, told = compare(source, target)
+    assert code == 0
+    assert "UCAR is rejected" in told and "Suspect: pulse" in told
+    assert 'See "Before you trust it" in README.md' in told
+
+
+def test_columns_that_differ_are_named_with_the_way_out(domains, compare):
+    source, target = domains
+    code, told = compare(source.assign(y=1.0), target)
+    assert code == 1
+    assert "only source.csv has 'y'" in told and "`--label y`" in told
+    code, told = compare(source, target, "--label", "aeg")
+    assert code == 1
+    assert "neither file has a column 'aeg' to leave out; did you mean 'age'?" in told
+    code, told = compare(source, target, "--label", *COLUMNS)
+    assert code == 1
+    assert "source.csv has no column left to compare" in told
+
+
+def test_empty_fields_are_refused_unless_they_are_said_to_be_lost(domains, compare):
+    source, target = (part.replace(0.0, np.nan) for part in domains)
+    code, told = compare(source, target)
+    assert code == 1
+    assert "source.csv has" in told and "empty fields in columns 'age', 'lactate', 'pulse'" in told
+    assert "say --nan-as-zero" in told
+    assert compare(source, target, "--nan-as-zero") == compare(*domains)
+
+
+def test_words_need_columns_of_their_own(domains, compare):
+    source, target = domains
+    code, told = compare(source.assign(ward="north"), target.assign(ward="south"))
+    assert code == 1
+    assert "source.csv, line 2, column 'ward': got 'north', expected a number; give levels a 0/1 column each" in told
+
+
+def test_centred_columns_are_suspected(domains, compare):
+    source, target = (part - part.mean() for part in domains)
+    _, told = compare(source, target)
+    assert "No zero in columns 'age', 'lactate', 'pulse': nothing is lost there, or it was centred" in told
+
+
+def test_a_column_that_the_target_never_shows_is_noted_once(domains, compare):
+    source, target = domains
+    _, told = compare(source, target.assign(age=0.0))
+    assert told.count("Note: The target holds only zeros in column 'age'") == 1
+
+
+def test_few_rows_still_give_a_table(domains, compare):
+    source, target = domains
+    code, told = compare(source, target[:30])
+    assert code == 0
+    assert "lactate" in told and "was not checked: X_target needs at least" in told
+
+
+def test_another_separator(domains, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, part in zip(["a.csv", "b.csv"], domains, strict=True):
+        # With the index, whose column has no name.
+        part.to_csv(name, sep="\t")
+    assert main(["compare", "a.csv", "b.csv", "--separator", r"\t"]) == 0
+    assert "3 columns" in capsys.readouterr().out
+
+
+def test_it_needs_no_more_than_the_library():
+    script = "import sys; sys.modules.update(pydantic=None, yaml=None, matplotlib=None); import dams.compare, dams.cli"
+    subprocess.run([sys.executable, "-c", script], check=True)
