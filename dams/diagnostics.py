@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dams.ucar_statistics import MIN_EXPECTED, Domain, PooledRanks, all_checks, judge
-from dams.validation import check_covariates, column_names, match_columns
+from dams.validation import check_covariates, column_labels, match_columns
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def check_ucar(
     Parameters
     ----------
     X_source, X_target : array, DataFrame or sparse matrix
-        Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
+        Observed covariates, zero meaning missing or zero. DataFrames are matched by column label.
     alpha : float
         Level of the verdict.
     n_bootstrap : int
@@ -109,19 +109,20 @@ def check_ucar(
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-    names = column_names(X_source)
+    labels = column_labels(X_source)
     source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    target = check_covariates(match_columns(X_target, labels, source.shape[1]), name="X_target")
     for name, X in [("X_source", source), ("X_target", target)]:
         if X.shape[0] < 2 * MIN_EXPECTED:
             raise ValueError(f"{name} needs at least {2 * MIN_EXPECTED} rows for a test, got {X.shape[0]}.")
-    labels = names if names is not None else [f"column {j}" for j in range(source.shape[1])]
+    columns = labels if labels is not None else range(source.shape[1])
+    names = [label if isinstance(label, str) else f"column {label}" for label in columns]
     ranks = PooledRanks(source, target)
     checks = all_checks(Domain(source, ranks), Domain(target, ranks))
     judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state))
     features = {
-        "feature": [labels[j] for j in judged["first"]],
-        "other": [labels[j] if j >= 0 else "" for j in judged["second"]],
+        "feature": [names[j] for j in judged["first"]],
+        "other": [names[j] if j >= 0 else "" for j in judged["second"]],
     }
     table = judged.assign(**features)[["kind", "feature", "other", "statistic", "z", "p_value"]]
     table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 from dams.missingness import canonical_csr
-from dams.validation import check_covariates, column_names, describe_columns, match_columns
+from dams.validation import check_covariates, column_labels, describe_columns, match_columns
 
 Array = np.ndarray
 Method = Literal["delta", "hoeffding", "bootstrap"]
@@ -33,6 +33,8 @@ class RelativeMissingness:
         Interval for r at level `confidence`, feature by feature.
     q_source, q_target : array of shape (d,)
         Shares of nonzeros.
+    feature_names : list or None
+        Labels of the source's columns, if it is a DataFrame.
     """
 
     r: Array
@@ -44,7 +46,7 @@ class RelativeMissingness:
     n_target: int
     confidence: float
     method: str
-    feature_names: list[str] | None = None
+    feature_names: list[Any] | None = None
 
     @property
     def filter_rates(self) -> Array:
@@ -77,7 +79,8 @@ class RelativeMissingness:
                 "q_target": self.q_target,
                 "improper": self.improper,
             },
-            index=pd.Index(index, name="feature"),
+            # Labels that are tuples stay whole.
+            index=pd.Index(index, name="feature", tupleize_cols=False),
         )
 
 
@@ -104,7 +107,7 @@ def estimate_relative_missingness(
     Parameters
     ----------
     X_source, X_target : array, DataFrame or sparse matrix
-        Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
+        Observed covariates, zero meaning missing or zero. DataFrames are matched by column label.
     confidence : float
         Level of each feature's interval.
     method : "delta", "hoeffding" or "bootstrap"
@@ -135,9 +138,9 @@ def estimate_relative_missingness(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
-    names = column_names(X_source)
+    labels = column_labels(X_source)
     source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    target = check_covariates(match_columns(X_target, labels, source.shape[1]), name="X_target")
     return from_counts(
         count_nonzero(source),
         count_nonzero(target),
@@ -147,7 +150,7 @@ def estimate_relative_missingness(
         method=method,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
-        feature_names=names,
+        feature_names=labels,
     )
 
 
@@ -161,7 +164,7 @@ def from_counts(
     method: Method = "delta",
     n_bootstrap: int = 2000,
     random_state: Any = None,
-    feature_names: list[str] | None = None,
+    feature_names: list[Any] | None = None,
 ) -> RelativeMissingness:
     """`estimate_relative_missingness` for numbers of nonzeros that are already counted."""
     if not count_source.all():

@@ -1,13 +1,24 @@
-"""What the adjusted estimators share: how source and target are compared."""
+"""What the adjusted estimators share: how rows are read, how source and target are compared."""
 
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from dams.relative import RelativeMissingness, count_nonzero, from_counts
-from dams.validation import check_covariates, match_columns
+from dams.validation import check_covariates, check_labels, match_columns, refuse_nan
+
+
+def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
+    """Return X as float array or CSR matrix, and y if given, by scikit-learn's `validate_data`; and what it leaves out.
+
+    That is a message about NaN that says what to do, and a look at column labels that are not names.
+    """
+    refuse_nan(X, name="X")
+    check_labels(estimator, X, reset=reset)
+    return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options)
 
 
 def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tuple[Any, RelativeMissingness]:
@@ -17,10 +28,10 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
     -------
     The target covariates as float array or CSR matrix in the source's column order, and the estimate.
     """
-    names = list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
-    target = check_covariates(match_columns(X_target, names, X.shape[1]), name="X_target")
+    labels = list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else estimator._column_labels
+    target = check_covariates(match_columns(X_target, labels, X.shape[1]), name="X_target")
     counts = count_nonzero(X), count_nonzero(target)
-    return target, from_counts(*counts, X.shape[0], target.shape[0], feature_names=names)
+    return target, from_counts(*counts, X.shape[0], target.shape[0], feature_names=labels)
 
 
 def filter_generator(random_state: Any) -> np.random.Generator:

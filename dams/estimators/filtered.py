@@ -16,12 +16,11 @@ from sklearn.base import (
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from dams.estimators.base import compare_with_target, filter_generator, warn_if_constant
+from dams.estimators.base import compare_with_target, filter_generator, read_rows, warn_if_constant
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
-from dams.validation import refuse_nan
 
 
 class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -65,8 +64,7 @@ class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, X_target: Any = None) -> MissingnessFilter:
         """Estimate the rates from source rows X and target rows X_target (None: no shift); y is ignored."""
-        refuse_nan(X, name="X")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        X = read_rows(self, X)
         self.relative_missingness_: RelativeMissingness | None = None
         self.rates_ = np.zeros(X.shape[1])
         if X_target is not None:
@@ -77,8 +75,7 @@ class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return a filtered copy of X."""
         check_is_fitted(self)
-        refuse_nan(X, name="X")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = read_rows(self, X, reset=False)
         return delete_at_random(X, self.rates_, filter_generator(self.random_state))
 
     def __sklearn_tags__(self) -> Any:
@@ -147,10 +144,7 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, X_target: Any = None) -> FilteredRegressor:
         """Fit on labelled source rows and unlabelled target rows; see `ClosedFormRegressor.fit`."""
-        refuse_nan(X, name="X")
-        checked, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
-        )
+        checked, labels = read_rows(self, X, y, multi_output=True, ensure_min_samples=2)
         if get_tags(self.estimator).estimator_type == "regressor":
             warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
         rows, labels = self._adjust(X, checked, labels, X_target)
@@ -180,8 +174,7 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
 
     def _base(self, X: Any) -> Any:
         check_is_fitted(self)
-        refuse_nan(X, name="X")
-        validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        read_rows(self, X, reset=False)
         return self.estimator_
 
     @property

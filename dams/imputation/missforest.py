@@ -18,7 +18,7 @@ from dams.imputation.forest.binning import FloatArray
 from dams.imputation.inputs import categorical_mask, first_guess, refuse_nan
 from dams.imputation.missingpy_backend import import_missingpy, run_missingpy
 from dams.imputation.sweeps import BoolArray, ColumnModel, ForestSettings, Sweep, learn_complete_columns, sweep_columns
-from dams.validation import describe_columns
+from dams.validation import check_labels, describe_columns
 
 
 class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -263,6 +263,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         marker = float(self.missing_values)
         if not np.isnan(marker):
             refuse_nan(X, marker)
+        check_labels(self, X, reset=reset)
         finite = "allow-nan" if np.isnan(marker) else True
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite=finite, reset=reset)
         missing = np.isnan(X) if np.isnan(marker) else np.equal(X, marker)

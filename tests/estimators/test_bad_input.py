@@ -4,11 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter
+from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter, TwoWayRegressor
 
-ADJUSTED = [ClosedFormRegressor(), ClosedFormRegressor(stabilise=False), FilteredRegressor(LinearRegression())]
+ADJUSTED = [
+    ClosedFormRegressor(),
+    ClosedFormRegressor(stabilise=False),
+    FilteredRegressor(LinearRegression()),
+    TwoWayRegressor(LinearRegression()),
+]
 ALL = [*ADJUSTED, MissingnessFilter()]
 every = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
 adjusted = pytest.mark.parametrize("estimator", ADJUSTED, ids=lambda e: type(e).__name__)
@@ -68,6 +74,51 @@ def test_reordered_columns_are_matched_by_name(estimator, frames):
     expected = model.fit(source, y, X_target=target).predict(target)
     reordered = model.fit(source, y, X_target=target[["ward", "age", "dose"]]).predict(target)
     np.testing.assert_array_equal(reordered, expected)
+
+
+ITEMS = [220045, 8867, 51]
+PAIRS = pd.MultiIndex.from_tuples([("lab", "k"), ("lab", "na"), ("vital", "hr")])
+unnamed = pytest.mark.parametrize("labels", [ITEMS, PAIRS], ids=["numbers", "pairs"])
+
+
+@every
+@unnamed
+def test_labels_that_are_no_names_are_matched_too(estimator, labels, frames):
+    source, target = (part.set_axis(labels, axis=1) for part in frames[::2])
+    expected = clone(estimator).fit(source, frames[1], X_target=target).relative_missingness_
+    reordered = clone(estimator).fit(source, frames[1], X_target=target.iloc[:, [2, 0, 1]]).relative_missingness_
+    np.testing.assert_array_equal(reordered.r, expected.r)
+    assert reordered.feature_names == list(labels)
+
+
+@every
+@unnamed
+def test_later_rows_have_the_labels_of_fit(estimator, labels, frames):
+    source, target = (part.set_axis(labels, axis=1) for part in frames[::2])
+    fitted = clone(estimator).fit(source, frames[1], X_target=target)
+    use = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    use(target)
+    use(target.to_numpy())
+    with pytest.raises(ValueError, match=r"in the same order\. Lacking: none; not seen in fit: none\. Reorder"):
+        use(target.iloc[:, [2, 0, 1]])
+    with pytest.raises(ValueError, match=r"not seen in fit: \['age', 'dose', 'ward'\]"):
+        use(frames[2])
+
+
+@every
+def test_labels_are_forgotten_with_the_next_fit(estimator, frames):
+    source, target = (part.set_axis(ITEMS, axis=1) for part in frames[::2])
+    fitted = clone(estimator).fit(source, frames[1], X_target=target)
+    fitted.fit(source.to_numpy(), frames[1], X_target=target.to_numpy())
+    use = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    use(target.iloc[:, [2, 0, 1]])
+
+
+@every
+def test_labels_of_several_kinds(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(TypeError, match=r"all input features have string names.*\['int', 'str'\]"):
+        clone(estimator).fit(source.rename(columns={"dose": 7}), y, X_target=target)
 
 
 @every

@@ -321,3 +321,11 @@ def test_deep_trees_are_refused(holed, depth):
 def test_the_inductive_imputer_has_one_engine(holed):
     with pytest.raises(ValueError, match="compat='inductive' needs engine='fast'"):
         MissForestImputer(engine="missingpy", compat="inductive").fit(holed[1])
+
+
+def test_labels_that_are_no_names_are_those_of_fit():
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (40, 3)).astype(float), columns=[220045, 8867, 51])
+    imputer = MissForestImputer(n_estimators=2, max_iter=2, random_state=0).fit(X)
+    imputer.transform(X)
+    with pytest.raises(ValueError, match="MissForestImputer was fitted with, in the same order"):
+        imputer.transform(X[[51, 220045, 8867]])
