@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import hypergeom, norm
 
 from dams.missingness import canonical_csr
 from dams.validation import check_covariates, column_labels, describe_columns, match_columns
@@ -55,17 +55,32 @@ class RelativeMissingness:
 
     @property
     def improper(self) -> Array:
-        """Which features the target records better than the source: their whole interval lies below zero."""
+        """Which features the target records better than the source: their whole interval lies below zero.
+
+        Each is judged on its own, so of many features whose rates agree a few are expected here by chance.
+        """
         return self.upper < 0
 
     @property
     def is_proper(self) -> bool:
-        """Whether deleting source values can reproduce the target, as far as the intervals tell.
+        """Whether deleting source values can reproduce the target, as far as all features together tell.
 
         A filter can only delete, so it is proper where m^s ≤ m^t in every feature. Estimates scatter around zero where
-        the rates agree; only an interval that lies below zero speaks against it.
+        the rates agree; only an interval that lies below zero speaks against it, and of many intervals some do by
+        chance. So the least p-value of the features that are `improper` (Fisher's exact test of q^t ≤ q^s) is held
+        against (1 − confidence)/d, Bonferroni's level for all d: where the filter is proper, this says so with
+        probability `confidence` at least.
         """
-        return not bool(self.improper.any())
+        improper = self.improper
+        return not bool((self._p_recorded_better(improper) < (1 - self.confidence) / len(improper)).any())
+
+    def _p_recorded_better(self, which: Array) -> Array:
+        """P-values of Fisher's exact test of q^t ≤ q^s for some features; small where the target records better."""
+        source, target = (
+            np.rint(n * q[which]).astype(int)
+            for n, q in ((self.n_source, self.q_source), (self.n_target, self.q_target))
+        )
+        return hypergeom.sf(target - 1, self.n_source + self.n_target, source + target, self.n_target)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a feature."""

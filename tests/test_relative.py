@@ -119,6 +119,31 @@ def test_scatter_around_zero_is_not_improper():
     assert estimate.is_proper
 
 
+@pytest.mark.parametrize("q", [0.02, 0.5, 0.995])
+@pytest.mark.parametrize("n_target", [200, 2000])
+def test_many_features_without_shift_are_proper_at_the_level(q, n_target):
+    rng = np.random.default_rng(0)
+    draws = [
+        from_counts(rng.binomial(4000, q, 40), np.maximum(rng.binomial(n_target, q, 40), 1), 4000, n_target)
+        for _ in range(200)
+    ]
+    # Three standard errors above 5 %; feature by feature, at least one of 40 is improper about as often as not.
+    assert np.mean([not draw.is_proper for draw in draws]) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    if q == 0.5:
+        assert np.mean([draw.improper.any() for draw in draws]) > 0.4
+
+
+@pytest.mark.parametrize("method", ["delta", "hoeffding", "bootstrap"])
+def test_one_feature_recorded_better_is_found_among_many(method):
+    rng = np.random.default_rng(0)
+    q_target = np.append(0.7, np.full(39, 0.5))
+    estimate = from_counts(
+        rng.binomial(1000, 0.5, 40), rng.binomial(1000, q_target), 1000, 1000, method=method, random_state=0
+    )
+    assert estimate.improper[0]
+    assert not estimate.is_proper
+
+
 def test_a_frame_of_the_estimates_has_one_row_a_feature():
     X = pd.DataFrame(np.ones((10, 2)), columns=["age", "sex"])
     frame = estimate_relative_missingness(X, X).to_frame()
