@@ -72,6 +72,34 @@ def test_the_delta_interval_covers_95_per_cent(law):
     assert abs(coverage(simulate(*law), 1 - q_target / q_source) - 0.95) <= 0.02
 
 
+@pytest.mark.parametrize("n_target", [5, 20])
+def test_few_target_rows_without_a_zero_do_not_decide(n_target):
+    estimate = simulate(0.9, 0.9, 5000, n_target)
+    assert np.mean(estimate.q_target == 1) > 0.1
+    assert np.mean(estimate.improper) < 0.05
+
+
+def test_few_source_rows_without_a_zero_leave_room_below():
+    estimate = from_counts(np.array([5]), np.array([500]), 5, 1000)
+    assert estimate.r == 0.5
+    # The source may well record as few as the target.
+    assert estimate.lower < 0 < estimate.upper
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_one_row_is_limited_by_the_tail_itself(confidence):
+    estimate = from_counts(np.array([10**9]), np.array([1]), 10**9, 1, confidence=confidence)
+    assert estimate.upper == pytest.approx(1 - (1 - confidence) / 2)
+    assert estimate.lower == 0
+
+
+def test_many_rows_without_a_zero_are_as_sure_as_they_were():
+    for n in (100, 5000):
+        estimate = from_counts(np.array([n, n - 4]), np.array([n, n]), n, n)
+        np.testing.assert_array_equal(estimate.improper, [False, True])
+        assert estimate.lower[0] == estimate.upper[0] == 0
+
+
 def test_the_delta_interval_follows_its_level():
     q_source, q_target, *_ = LAWS[0]
     assert abs(coverage(simulate(*LAWS[0], confidence=0.5), 1 - q_target / q_source) - 0.5) <= 0.03
