@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.stats import hypergeom, norm
 
 from dams.missingness import canonical_csr
-from dams.validation import check_covariates, column_labels, describe_columns, match_columns
+from dams.validation import check_covariates, check_draws, column_labels, describe_columns, match_columns
 
 Array = np.ndarray
 Method = Literal["delta", "hoeffding", "bootstrap"]
@@ -131,7 +131,7 @@ def estimate_relative_missingness(
         "delta": normal approximation on the log of q^t/q^s. "hoeffding": the paper's finite-sample bound, solved for r,
         wide but valid at any n. "bootstrap": percentiles over resampled rows.
     n_bootstrap, random_state
-        Only used by "bootstrap".
+        Only used by "bootstrap", which needs at least 2/(1 − confidence) draws.
 
     Raises
     ------
@@ -202,6 +202,8 @@ def from_counts(
     elif method == "hoeffding":
         low, high = _hoeffding_interval(q_source, q_target, n_source, n_target, confidence)
     elif method == "bootstrap":
+        # So many that the tails beyond the interval hold a draw each.
+        check_draws(n_bootstrap, round(2 / (1 - confidence), 6), purpose=f"an interval at confidence={confidence:g}")
         rng = np.random.default_rng(random_state)
         low, high = _bootstrap_interval(q_source, q_target, n_source, n_target, confidence, n_bootstrap, rng)
     else:

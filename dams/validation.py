@@ -1,6 +1,8 @@
 """Checks of what users hand in. Every message says what was expected, what came and the way out."""
 
+import math
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,14 @@ def check_covariates(X: Any, *, name: str) -> Any:
     if getattr(X, "shape", np.shape(X))[:1] == (0,):
         raise ValueError(f"{name} has no rows: give at least one row of observed covariates.")
     return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
+
+
+def check_draws(n_bootstrap: Any, least: float, *, purpose: str) -> None:
+    """Raise where the bootstrap has too few draws for its purpose."""
+    if not isinstance(n_bootstrap, Integral) or n_bootstrap < least:
+        raise ValueError(
+            f"n_bootstrap must be a whole number of at least {math.ceil(least)} for {purpose}, got {n_bootstrap!r}."
+        )
 
 
 def match_columns(X_target: Any, labels: Sequence[Any] | None, n_features: int) -> Any:

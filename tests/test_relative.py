@@ -279,6 +279,15 @@ def test_an_unknown_method_is_refused_with_the_known_ones(pair):
         estimate_relative_missingness(*pair, method="wald")
 
 
+@pytest.mark.parametrize("n_bootstrap", [0, -1, 39, 200.0])
+def test_too_few_draws_for_an_interval_are_refused(pair, n_bootstrap):
+    with pytest.raises(ValueError, match=r"whole number of at least 40 for an interval at confidence=0\.95, got"):
+        estimate_relative_missingness(*pair, method="bootstrap", n_bootstrap=n_bootstrap)
+    estimate_relative_missingness(*pair, n_bootstrap=n_bootstrap)
+    estimate_relative_missingness(*pair, method="bootstrap", n_bootstrap=40)
+    estimate_relative_missingness(*pair, method="bootstrap", n_bootstrap=20, confidence=0.9)
+
+
 def test_nothing_is_said_of_sound_data(pair):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
