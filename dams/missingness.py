@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams.validation import refuse_infinite, refuse_nan
+from dams.validation import refuse_unusable
 
 Rates = np.ndarray
 
@@ -55,9 +55,7 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {X.shape}.")
-    refuse_nan(X, name="X")
-    if not sparse.issparse(X):
-        refuse_infinite(X, name="X")
+    refuse_unusable(X, name="X")
     return delete_at_random(X, check_rates(rates, X.shape[1]), np.random.default_rng(random_state))
 
 

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from itertools import islice
 from numbers import Integral
 from typing import Any
 
@@ -9,13 +11,22 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+# What a table may hold and a covariate may not. Other objects are left to scikit-learn's own message.
+NO_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64, pd.Period, pd.Interval)
+# Types of arrays that may hold such: objects, text, bytes, dates, spans of time.
+NO_NUMBER_KINDS = "OUSMm"
+
 
 def describe_columns(columns: np.ndarray, labels: Sequence[Any] | None, *, most: int = 5) -> str:
     """Name columns for a message: by label where there are labels, by position otherwise."""
     chosen = [labels[j] if labels is not None else j for j in columns[:most]]
-    shown = [repr(str(label)) if isinstance(label, str) else str(label) for label in chosen]
+    shown = [_show(label) for label in chosen]
     rest = f" and {len(columns) - most} more" if len(columns) > most else ""
     return f"column{'s' if len(columns) > 1 else ''} {', '.join(shown)}{rest}"
+
+
+def _show(value: Any) -> str:
+    return repr(str(value)) if isinstance(value, str) else str(value)
 
 
 def column_labels(X: Any) -> list[Any] | None:
@@ -38,6 +49,33 @@ def _list_labels(labels: Iterable[Any], *, most: int = 5) -> str:
     return f"{every[:most]}{rest}" if every else "none"
 
 
+def refuse_text(X: Any, *, name: str) -> None:
+    """Raise where X holds text, dates or intervals: scikit-learn's message would not name the column."""
+    found = {j: value for j, values in _doubtful_columns(X) for value in _first_that_is_no_number(values)}
+    if not found:
+        return
+    first = next(iter(found.values()))
+    raise ValueError(
+        f"{name} holds {_show(first)}, which is no number, in "
+        f"{describe_columns(np.array(list(found)), column_labels(X))}. Give a category one 0/1 column a level "
+        "(pandas.get_dummies), a date as a number of days, and numbers stored as text as numbers (pandas.to_numeric)."
+    )
+
+
+def _doubtful_columns(X: Any) -> Iterable[tuple[int, Iterable[Any]]]:
+    """Position and values of the columns whose type doesn't promise numbers."""
+    if isinstance(X, pd.DataFrame):
+        for j in (j for j, dtype in enumerate(X.dtypes) if not pd.api.types.is_numeric_dtype(dtype)):
+            column: Any = X.iloc[:, j]
+            yield j, column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+    elif not sparse.issparse(X) and (values := np.asarray(X)).ndim == 2 and values.dtype.kind in NO_NUMBER_KINDS:
+        yield from enumerate(values.T)
+
+
+def _first_that_is_no_number(values: Iterable[Any]) -> list[Any]:
+    return list(islice((value for value in values if isinstance(value, NO_NUMBERS)), 1))
+
+
 def refuse_nan(X: Any, *, name: str) -> None:
     """Raise where X holds NaN: here a missing value is a zero, and which of the two a user meant can't be guessed."""
     values = X.tocoo().data if sparse.issparse(X) else X
@@ -55,13 +93,32 @@ def refuse_nan(X: Any, *, name: str) -> None:
 
 def refuse_infinite(X: Any, *, name: str) -> None:
     """Raise where a dense X holds infinite values: a lost value is a product with zero, and 0 · ∞ is no number."""
-    values = np.asarray(X)
-    infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(values.shape, dtype=bool)
-    if infinite.any():
+    infinite = np.isinf(_as_floats(X))
+    if infinite.ndim == 2 and infinite.any():
         where = describe_columns(np.flatnonzero(infinite.any(axis=0)), column_labels(X))
         raise ValueError(
             f"{name} contains infinite values in {where}: give finite ones, or drop these rows or columns."
         )
+
+
+def _as_floats(X: Any) -> np.ndarray:
+    """X as floats where it may hold infinite ones; nothing where it can't, or where scikit-learn must judge it."""
+    values = np.asarray(X)
+    if values.dtype.kind == "f":
+        return values
+    try:
+        # Columns of several types meet in an array of objects.
+        return values.astype(float) if values.dtype.kind == "O" else np.empty(0)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def refuse_unusable(X: Any, *, name: str) -> None:
+    """Raise where X holds what is no number, NaN or, if dense, infinite values, and name the columns."""
+    refuse_text(X, name=name)
+    refuse_nan(X, name=name)
+    if not sparse.issparse(X):
+        refuse_infinite(X, name=name)
 
 
 def check_covariates(X: Any, *, name: str) -> Any:
@@ -69,10 +126,22 @@ def check_covariates(X: Any, *, name: str) -> Any:
     # Imported late: masks and configurations need the rest of this module, and not to wait for scikit-learn.
     from sklearn.utils import check_array
 
-    refuse_nan(X, name=name)
+    if X is None:
+        raise ValueError(f"{name} is None: give a table of observed covariates, one row an observation.")
+    refuse_unusable(X, name=name)
     if getattr(X, "shape", np.shape(X))[:1] == (0,):
         raise ValueError(f"{name} has no rows: give at least one row of observed covariates.")
     return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
+
+
+def refuse_text_labels(y: Any) -> None:
+    """Raise where labels meant for a regressor hold text or dates."""
+    values = np.asarray(y)
+    for value in _first_that_is_no_number(values.ravel()) if values.dtype.kind in NO_NUMBER_KINDS else ():
+        raise ValueError(
+            f"y holds {_show(value)}, which is no number, and a regressor needs numbers: encode the labels, or use "
+            "FilteredRegressor or TwoWayRegressor with a classifier."
+        )
 
 
 def check_draws(n_bootstrap: Any, least: float, *, purpose: str) -> None:

@@ -170,6 +170,8 @@ def test_messages():
         check_ucar(source, target, alpha=2)
     with pytest.raises(ValueError, match=f"X_target needs at least {2 * MIN_EXPECTED} rows for a test, got 10"):
         check_ucar(source, target[:10])
+    with pytest.raises(ValueError, match="X_target is None: give a table"):
+        check_ucar(source, None)
     with pytest.raises(ValueError, match="same columns as the source"):
         check_ucar(source, target.drop(columns="flag"))
 

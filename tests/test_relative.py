@@ -220,6 +220,11 @@ def test_nan_is_refused_with_what_to_do(pair, side):
         estimate_relative_missingness(**data)
 
 
+def test_no_target_at_all_is_refused(pair):
+    with pytest.raises(ValueError, match="X_target is None: give a table of observed covariates"):
+        estimate_relative_missingness(pair[0], None)
+
+
 def test_reordered_columns_are_matched_by_name(pair):
     source, target = pair
     expected = estimate_relative_missingness(source, target)

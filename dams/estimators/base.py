@@ -8,15 +8,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from dams.relative import RelativeMissingness, count_nonzero, from_counts
-from dams.validation import check_covariates, check_labels, match_columns, refuse_nan
+from dams.validation import check_covariates, check_labels, match_columns, refuse_unusable
 
 
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
     """Return X as float array or CSR matrix, and y if given, by scikit-learn's `validate_data`; and what it leaves out.
 
-    That is a message about NaN that says what to do, and a look at column labels that are not names.
+    That are messages about text, NaN and infinite values that name columns and say what to do, and a look at column
+    labels that are not names.
     """
-    refuse_nan(X, name="X")
+    refuse_unusable(X, name="X")
     check_labels(estimator, X, reset=reset)
     return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options)
 

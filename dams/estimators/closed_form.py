@@ -15,6 +15,7 @@ from dams.estimators.stabilise import FoldedMoments, Gram, StabilisedFit, fit_st
 from dams.models.linear import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
+from dams.validation import refuse_text_labels
 
 
 def adjust_moments(source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled") -> Moments:
@@ -116,6 +117,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
             least squares.
         """
+        refuse_text_labels(y)
         X, y = read_rows(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         labels = np.asarray(y, dtype=float).reshape(len(y), -1)
         self.relative_missingness_: RelativeMissingness | None = None

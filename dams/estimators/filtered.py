@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from dams.estimators.base import compare_with_target, filter_generator, read_rows, warn_if_constant
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
+from dams.validation import refuse_text_labels
 
 
 class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -144,8 +145,11 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, X_target: Any = None) -> FilteredRegressor:
         """Fit on labelled source rows and unlabelled target rows; see `ClosedFormRegressor.fit`."""
+        regresses = get_tags(self.estimator).estimator_type == "regressor"
+        if regresses:
+            refuse_text_labels(y)
         checked, labels = read_rows(self, X, y, multi_output=True, ensure_min_samples=2)
-        if get_tags(self.estimator).estimator_type == "regressor":
+        if regresses:
             warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
         rows, labels = self._adjust(X, checked, labels, X_target)
         self.relative_missingness_ = self.filter_.relative_missingness_

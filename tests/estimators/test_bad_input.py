@@ -199,8 +199,55 @@ def test_another_number_of_columns_to_predict(estimator, frames):
 @every
 def test_infinite_values(estimator, frames):
     source, y, target = frames
-    with pytest.raises(ValueError, match="infinity"):
+    with pytest.raises(ValueError, match="X_target contains infinite values in column 'age': give finite ones"):
         estimator.fit(source, y, X_target=target.assign(age=np.inf))
+    with pytest.raises(ValueError, match="X contains infinite values in column 'age': give finite ones"):
+        # Beside a column of booleans, the table is an array of objects.
+        estimator.fit(source.assign(age=np.inf, ward=True), y, X_target=target)
+
+
+DATES = pd.date_range("2020-01-01", periods=40)
+
+
+@every
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["low", "med"] * 20, "'low'"),
+        ([0, "med"] * 20, "'med'"),
+        (["1.5", "2"] * 20, "'1.5'"),
+        (pd.Categorical(["low", "med"] * 20), "'low'"),
+        (pd.cut(np.arange(40), 2), r"\(-0.039, 19.5\]"),
+        (DATES, "2020-01-01"),
+        (DATES - DATES[0], "0 days"),
+        (DATES.date, "2020-01-01"),
+    ],
+    ids=["text", "some text", "numbers as text", "categories", "intervals", "dates", "spans", "date objects"],
+)
+def test_what_is_no_number_is_named(estimator, values, shown, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=rf"^X holds {shown}.*no number, in column 'dose'\. .*get_dummies"):
+        estimator.fit(source.assign(dose=values), y, X_target=target)
+    with pytest.raises(ValueError, match=rf"^X_target holds {shown}.*no number, in column 'dose'\. .*get_dummies"):
+        estimator.fit(source, y, X_target=target.assign(dose=values))
+    if isinstance(values, list):
+        with pytest.raises(ValueError, match=r"^X holds .* no number, in column 1\. "):
+            estimator.fit(source.assign(dose=values).to_numpy(dtype=object), y, X_target=target.to_numpy())
+
+
+@every
+def test_several_columns_of_text(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match="in columns 'age', 'ward'"):
+        estimator.fit(source.assign(age="old", ward="A"), y, X_target=target)
+
+
+@adjusted
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Categorical, lambda y: pd.DataFrame({"y": y})])
+def test_text_as_labels_of_a_regressor(estimator, make, frames):
+    source, _, target = frames
+    with pytest.raises(ValueError, match="y holds 'high', which is no number, and a regressor needs numbers: encode"):
+        estimator.fit(source, make(["high", "low"] * 20), X_target=target)
 
 
 @pytest.mark.parametrize(

@@ -329,3 +329,11 @@ def test_labels_that_are_no_names_are_those_of_fit():
     imputer.transform(X)
     with pytest.raises(ValueError, match="MissForestImputer was fitted with, in the same order"):
         imputer.transform(X[[51, 220045, 8867]])
+
+
+def test_what_is_no_number_is_named():
+    X = pd.DataFrame({"age": [30.0, 0.0, 50.0], "triage": ["low", "med", "low"]})
+    with pytest.raises(ValueError, match="X holds 'low', which is no number, in column 'triage'"):
+        MissForestImputer().fit(X)
+    with pytest.raises(ValueError, match="X contains infinite values in column 'triage'"):
+        MissForestImputer().fit(X.assign(triage=[1.0, np.inf, 2.0]))
