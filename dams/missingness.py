@@ -50,7 +50,7 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
 
     Returns
     -------
-    X̃ of the same type, shape and labels as X.
+    X̃ of the same type, shape and labels as X; categories, which must be numbers, get the category 0 where one is lost.
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
@@ -69,15 +69,39 @@ def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator, *, overwrit
         keep = rng.random(coo.nnz) >= rates[coo.col]
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
         return kept.asformat(X.format)
+    if isinstance(X, pd.DataFrame) and not _has_one_numeric_type(X):
+        return _delete_by_column(X, _draw_kept(X.shape, rates, rng))
     values = np.asarray(X)
+    if values.dtype.kind == "O":
+        return np.where(_draw_kept(values.shape, rates, rng), values, 0)
     # A product is four times as fast as `where`; adding zero turns the -0 of a lost negative value into 0.
     corrupted = np.multiply(values, _draw_kept(values.shape, rates, rng), out=values if overwrite else None)
     if corrupted.dtype.kind == "f":
         corrupted += 0.0
-    if isinstance(X, pd.DataFrame):
-        # Columns of several types met in one array; each gets its own type back.
-        return pd.DataFrame(corrupted, index=X.index, columns=X.columns).astype(X.dtypes)
-    return corrupted
+    return pd.DataFrame(corrupted, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else corrupted
+
+
+def _has_one_numeric_type(X: pd.DataFrame) -> bool:
+    """Whether X is one array of numbers; columns of several types would meet in an array of objects."""
+    types = set(X.dtypes)
+    return len(types) == 1 and all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in types)
+
+
+def _delete_by_column(X: pd.DataFrame, kept: np.ndarray) -> pd.DataFrame:
+    """Zero what is not kept; every column stays of its type."""
+    columns = {j: _delete_from(X.iloc[:, j], kept[:, j]) for j in range(X.shape[1])}
+    return pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
+
+
+def _delete_from(column: pd.Series, kept: np.ndarray) -> pd.Series:
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    zero = False if pd.api.types.is_bool_dtype(column.cat.categories if is_category else column.dtype) else 0
+    if is_category and not kept.all() and zero not in column.cat.categories:
+        # What is no category would turn into NaN; zero comes first, as it does among numbers.
+        column = column.cat.set_categories([zero, *column.cat.categories])
+    corrupted = column.where(kept, zero)
+    # As in an array, no zero is negative afterwards.
+    return corrupted + 0.0 if column.dtype.kind == "f" else corrupted
 
 
 def canonical_csr(X: Any) -> Any:

@@ -4,13 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from dams import FilteredRegressor, MissingnessFilter, Nested, apply_missingness
+from dams import FilteredRegressor, MissingnessFilter, Nested, TwoWayRegressor, apply_missingness
 from dams.moments import Moments, move_covariance, move_mean
 
 COLUMNS = ["a", "b", "c"]
@@ -160,6 +162,22 @@ def test_a_base_may_select_columns_by_name(shifted):
     np.testing.assert_allclose(model.predict(target), reference.predict(target))
     assert list(model.feature_names_in_) == COLUMNS
     assert list(model.estimator_.feature_names_in_) == COLUMNS
+
+
+@pytest.mark.parametrize("kind", [FilteredRegressor, TwoWayRegressor])
+def test_lost_categories_reach_the_base_as_zeros(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=2000), "triage": rng.integers(1, 4, 2000)})
+    y = X.to_numpy() @ [1.0, 5.0]
+    target = apply_missingness(X[1000:], [0.0, 0.6], random_state=1)
+    categories = pd.CategoricalDtype([1, 2, 3])
+    base = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    model = kind(base, random_state=0).fit(X[:1000].astype({"triage": categories}), y[:1000], X_target=target)
+    filtered = MissingnessFilter(random_state=0).fit(X[:1000], X_target=target).transform(X[:1000])
+    levels = pd.DataFrame(filtered, columns=X.columns).astype({"triage": pd.CategoricalDtype([0, 1, 2, 3])})
+    reference = clone(base).fit(levels, y[:1000])
+    seen = target.astype({"triage": pd.CategoricalDtype([0, 1, 2, 3])})
+    np.testing.assert_allclose(model.predict(seen), reference.predict(seen))
 
 
 def test_the_base_handed_in_stays_unfitted(shifted):
