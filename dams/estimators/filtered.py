@@ -172,6 +172,16 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
         """Class probabilities, where the base estimator gives them."""
         return self._base(X).predict_proba(X)
 
+    @_base_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of class probabilities, where the base estimator gives them."""
+        return self._base(X).predict_log_proba(X)
+
+    @_base_has("decision_function")
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distances from the decision boundary, where the base estimator gives them."""
+        return self._base(X).decision_function(X)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of the base estimator: R² of a regressor, accuracy of a classifier."""
         return self._base(X).score(X, y, sample_weight=sample_weight)

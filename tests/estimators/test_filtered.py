@@ -8,8 +8,10 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 from dams import FilteredRegressor, MissingnessFilter, Nested, TwoWayRegressor, apply_missingness
@@ -149,7 +151,22 @@ def test_a_classifier_gives_classes_and_probabilities(shifted):
 def test_a_regressor_offers_no_probabilities(shifted):
     source, y, target = shifted
     model = FilteredRegressor(LinearRegression()).fit(source, y, X_target=target)
-    assert not hasattr(model, "predict_proba")
+    for method in ("predict_proba", "predict_log_proba", "decision_function"):
+        assert not hasattr(model, method)
+
+
+@pytest.mark.parametrize("kind", [FilteredRegressor, TwoWayRegressor])
+def test_a_classifier_is_scored_by_whatever_its_base_offers(shifted, kind):
+    source, y, target = shifted
+    labels = y > np.median(y)
+    logistic = kind(LogisticRegression(), random_state=0).fit(source, labels, X_target=target)
+    np.testing.assert_allclose(np.exp(logistic.predict_log_proba(target)), logistic.predict_proba(target))
+    machine = kind(LinearSVC(), random_state=0).fit(source, labels, X_target=target)
+    assert not hasattr(machine, "predict_proba")
+    np.testing.assert_array_equal(machine.decision_function(target) > 0, machine.predict(target))
+    assert 0.8 < get_scorer("roc_auc")(machine, source, labels) <= 1
+    with pytest.raises(ValueError, match="X contains NaN in column 1"):
+        machine.decision_function(np.where(target == 0, [0, np.nan, 0], target))
 
 
 def test_a_base_may_select_columns_by_name(shifted):
