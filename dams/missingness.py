@@ -3,6 +3,7 @@
 A corrupted covariate is X̃ = X ⊙ ξ with ξ_j ~ Bernoulli(1 − m_j) independent of everything; ξ is not observed.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams.validation import refuse_unusable
+from dams.validation import column_labels, compare_labels, describe_columns, refuse_unusable
 
 Rates = np.ndarray
 
 
-def check_rates(rates: Any, n_features: int, *, name: str = "rates") -> Rates:
-    """Return `rates` as a vector of length `n_features` with values in [0, 1), or say what is wrong with them."""
+def check_rates(rates: Any, n_features: int, *, name: str = "rates", labels: Sequence[Any] | None = None) -> Rates:
+    """Return `rates` as a vector of length `n_features` with values in [0, 1), or say what is wrong with them.
+
+    `labels` name the columns in messages.
+    """
     values = np.asarray(rates, dtype=float)
     if values.ndim == 0:
         values = np.full(n_features, float(values))
@@ -27,10 +31,10 @@ def check_rates(rates: Any, n_features: int, *, name: str = "rates") -> Rates:
         )
     bad = ~((values >= 0) & (values < 1))
     if bad.any():
-        j = int(np.flatnonzero(bad)[0])
+        j = np.flatnonzero(bad)[:1]
         raise ValueError(
             f"{name} must lie in [0, 1): a column that is always lost (rate 1) carries nothing and should be dropped; "
-            f"got {values[j]:g} for column {j}."
+            f"got {values[j[0]]:g} for {describe_columns(j, labels)}."
         )
     return values
 
@@ -42,8 +46,8 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     ----------
     X : array, DataFrame or sparse matrix of shape (n, d)
         Clean covariates. Never changed in place.
-    rates : float or array of shape (d,)
-        Missingness rates m, each in [0, 1).
+    rates : float, array of shape (d,), Series or dict
+        Missingness rates m, each in [0, 1). With a DataFrame, a Series or dict gives them by column label.
     random_state : int, Generator or None
         Same seed, same mask. For sparse input only the stored values need a draw, so its mask differs from that of
         the same data held densely.
@@ -56,7 +60,32 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {X.shape}.")
     refuse_unusable(X, name="X")
-    return delete_at_random(X, check_rates(rates, X.shape[1]), np.random.default_rng(random_state))
+    labels = column_labels(X)
+    m = check_rates(_rates_in_order(rates, labels), X.shape[1], labels=labels)
+    return delete_at_random(X, m, np.random.default_rng(random_state))
+
+
+def _rates_in_order(rates: Any, labels: list[Any] | None) -> Any:
+    """Rates given by label, in the order of the columns; others as they are."""
+    if isinstance(rates, pd.Series) and labels is not None:
+        if not rates.index.is_unique:
+            raise ValueError(f"rates must give every column one rate, got several for {_repeated(rates)}.")
+        rates = rates.to_dict()
+    if not isinstance(rates, Mapping):
+        return rates
+    if labels is None:
+        raise ValueError("rates by label need a DataFrame: give a vector with one rate per column.")
+    different = compare_labels(labels, rates)
+    if different is not None:
+        raise ValueError(
+            f"rates must name every column of X and no other. Without a rate: {different[0]}; not in X: "
+            f"{different[1]}. An array gives rates in the order of the columns."
+        )
+    return [rates[label] for label in labels]
+
+
+def _repeated(rates: pd.Series) -> str:
+    return describe_columns(np.flatnonzero(rates.index.duplicated()), list(rates.index))
 
 
 def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator, *, overwrite: bool = False) -> Any:

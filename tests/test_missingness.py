@@ -141,6 +141,38 @@ def test_an_entry_stored_in_two_parts_is_lost_as_one():
     assert X.nnz == 2 * n
 
 
+@pytest.mark.parametrize("make", [dict, pd.Series])
+def test_rates_by_label_find_their_columns(clean, make):
+    rates = make(dict(zip("dbac", RATES[[3, 1, 0, 2]], strict=True)))
+    expected = apply_missingness(as_frame(clean), RATES, random_state=1)
+    pd.testing.assert_frame_equal(apply_missingness(as_frame(clean), rates, random_state=1), expected)
+
+
+@pytest.mark.parametrize("make", [dict, pd.Series])
+def test_rates_of_other_labels_are_refused(clean, make):
+    rates = make({"a": 0.1, "b": 0.1, "x": 0.1})
+    with pytest.raises(ValueError, match=r"Without a rate: \['c', 'd'\]; not in X: \['x'\]\. An array"):
+        apply_missingness(as_frame(clean), rates)
+
+
+def test_several_rates_of_one_column_are_refused(clean):
+    rates = pd.Series([0.1] * 5, index=list("aabcd"))
+    with pytest.raises(ValueError, match="every column one rate, got several for column 'a'"):
+        apply_missingness(as_frame(clean), rates)
+
+
+def test_rates_by_label_need_labels(clean):
+    with pytest.raises(ValueError, match="rates by label need a DataFrame: give a vector"):
+        apply_missingness(clean, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4})
+    expected = apply_missingness(clean, RATES, random_state=1)
+    np.testing.assert_array_equal(apply_missingness(clean, pd.Series(RATES), random_state=1), expected)
+
+
+def test_a_rate_outside_the_unit_interval_is_named(clean):
+    with pytest.raises(ValueError, match=r"rates must lie in \[0, 1\).*got 1.5 for column 'c'"):
+        apply_missingness(as_frame(clean), {"d": 0.1, "c": 1.5, "b": 0.1, "a": 0.1})
+
+
 def test_a_list_of_rows_is_an_array():
     np.testing.assert_array_equal(apply_missingness([[1.0, 2.0], [3.0, 4.0]], 0), [[1, 2], [3, 4]])
 
