@@ -16,7 +16,7 @@ from dams.ucar_statistics import MIN_EXPECTED, Domain, PooledRanks, all_checks, 
 from dams.validation import check_covariates, check_draws, column_labels, match_columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UCARReport:
     """Result of `check_ucar`.
 
@@ -63,6 +63,9 @@ class UCARReport:
             f"UCAR is rejected (p = {self.p_value:.2g}; {size}). Suspect: {', '.join(self.suspects)}. "
             f"Furthest off: {_describe(worst)} (z = {worst.z:.1f})."
         )
+
+    # A notebook shows the verdict; the numbers are in the attributes.
+    __repr__ = __str__
 
 
 def _describe(check: Any) -> str:

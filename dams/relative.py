@@ -23,7 +23,7 @@ Method = Literal["delta", "hoeffding", "bootstrap"]
 FEW_ROWS = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RelativeMissingness:
     """Estimated relative missingness of every feature, with intervals.
 
@@ -83,6 +83,29 @@ class RelativeMissingness:
             for n, q in ((self.n_source, self.q_source), (self.n_target, self.q_target))
         )
         return hypergeom.sf(target - 1, self.n_source + self.n_target, source + target, self.n_target)
+
+    def __str__(self) -> str:
+        more, less = self.lower > 0, self.upper < 0
+        size = f"{self.n_source:,} source and {self.n_target:,} target rows"
+        return (
+            f"Of {len(self.r)} features the target loses {more.sum()} more often than the source, {less.sum()} less "
+            f"often, and {(~more & ~less).sum()} can't be told ({100 * self.confidence:.4g} % intervals by feature; "
+            f"{size}). {self._furthest(more | less)}Deleting source values {'can' if self.is_proper else 'cannot'} "
+            "reproduce the target, as far as all features together tell."
+        )
+
+    # A notebook shows the sentence; the numbers are in `to_frame()`.
+    __repr__ = __str__
+
+    def _furthest(self, decided: Array, *, most: int = 3) -> str:
+        """A sentence about the features furthest from zero, of those decided; empty without any."""
+        order = np.argsort(-np.abs(self.r), kind="stable")
+        shown = [
+            f"{describe_columns(np.array([j]), self.feature_names)} (r = {self.r[j]:.2f}, {self.lower[j]:.2f} to "
+            f"{self.upper[j]:.2f})"
+            for j in order[decided[order]][:most]
+        ]
+        return f"Furthest from zero: {', '.join(shown)}. " if shown else ""
 
     def to_frame(self) -> pd.DataFrame:
         """One row a feature."""

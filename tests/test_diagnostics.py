@@ -1,5 +1,7 @@
 """The tests of UCAR: right size, power against what breaks it, and blame where it belongs."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,6 +75,13 @@ def test_nothing_to_report_reads_so():
     text = str(check_ucar(source, target, random_state=0))
     assert text.startswith("Nothing speaks against UCAR (p = ") and "3,000 source" in text
     assert text.endswith("which does not prove it.")
+
+
+def test_a_report_shows_its_verdict_and_still_compares():
+    report = check_ucar(*shifted(200)[:2], random_state=0)
+    assert repr(report) == str(report)
+    assert report == dataclasses.replace(report)
+    assert report != dataclasses.replace(report, alpha=0.01)
 
 
 def test_too_little_to_check():

@@ -172,6 +172,25 @@ def test_one_feature_recorded_better_is_found_among_many(method):
     assert not estimate.is_proper
 
 
+def test_an_estimate_reads_as_a_sentence():
+    counts = np.array([500, 500, 500, 500]), np.array([100, 300, 505, 700])
+    estimate = from_counts(*counts, 1000, 1000, feature_names=["dose", "ward", "age", "sex"])
+    text = str(estimate)
+    assert text.startswith("Of 4 features the target loses 2 more often than the source, 1 less often, and 1 can't be")
+    assert "(95 % intervals by feature; 1,000 source and 1,000 target rows)" in text
+    assert "Furthest from zero: column 'dose' (r = 0.80, 0.76 to 0.84), column 'ward' (r = 0.40, " in text
+    assert text.index("'ward'") < text.index("'sex' (r = -0.40") and "'age'" not in text
+    assert "source values cannot reproduce the target" in text
+    assert repr(estimate) == text
+
+
+def test_a_sentence_about_nothing_sure():
+    text = str(from_counts(np.array([50]), np.array([51]), 100, 100))
+    assert "0 less often, and 1 can't be told" in text
+    assert "Furthest" not in text
+    assert "source values can reproduce the target" in text
+
+
 def test_a_frame_of_the_estimates_has_one_row_a_feature():
     X = pd.DataFrame(np.ones((10, 2)), columns=["age", "sex"])
     frame = estimate_relative_missingness(X, X).to_frame()

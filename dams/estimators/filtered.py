@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from dams.estimators.base import compare_with_target, filter_generator, read_rows, warn_if_constant
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
-from dams.validation import refuse_text_labels
+from dams.validation import column_labels, refuse_text_labels
 
 
 class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -65,6 +65,8 @@ class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, X_target: Any = None) -> MissingnessFilter:
         """Estimate the rates from source rows X and target rows X_target (None: no shift); y is ignored."""
+        if X_target is None:
+            _refuse_target_as_labels(X, y)
         X = read_rows(self, X)
         self.relative_missingness_: RelativeMissingness | None = None
         self.rates_ = np.zeros(X.shape[1])
@@ -83,6 +85,21 @@ class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _refuse_target_as_labels(X: Any, y: Any) -> None:
+    """Raise where y is a table like X: it would be ignored, and the filter would do nothing."""
+    widths = [getattr(table, "shape", (0,))[1:] for table in (X, y)]
+    if widths[1] == () or widths[0] != widths[1]:
+        return
+    labels = [column_labels(table) for table in (X, y)]
+    # Labels of columns tell, where both tables have them; otherwise a single column may well be labels of rows.
+    is_target = widths[1] != (1,) if None in labels else labels[0] == labels[1]
+    if is_target:
+        raise ValueError(
+            "y is a table with as many columns as X, and y is ignored here. Give the target's rows by name: "
+            "fit(X_source, X_target=X_target)."
+        )
 
 
 def _base_has(method: str) -> Any:

@@ -165,6 +165,24 @@ def test_an_empty_target(estimator, frames):
         estimator.fit(source, y, X_target=target[:0])
 
 
+@pytest.mark.parametrize("columns", [["age", "dose", "ward"], ["dose"]], ids=["table", "one column"])
+def test_the_target_in_place_of_labels(columns, frames):
+    source, target = frames[0][columns], frames[2][columns]
+    for fit in (MissingnessFilter().fit, MissingnessFilter().fit_transform):
+        with pytest.raises(ValueError, match=r"as many columns as X.*fit\(X_source, X_target=X_target\)"):
+            fit(source, target)
+    if len(columns) > 1:
+        with pytest.raises(ValueError, match=r"Give the target's rows by name"):
+            MissingnessFilter().fit(source.to_numpy(), sparse.csr_array(target.to_numpy()))
+
+
+def test_labels_of_a_filter_are_ignored(frames):
+    source, y, target = frames
+    for labels in (y, y[:, None], np.column_stack([y, y]), target.add_prefix("label of "), y.tolist()):
+        MissingnessFilter().fit(source, labels)
+    MissingnessFilter().fit(source, target, X_target=target)
+
+
 @every
 def test_a_vector_in_place_of_a_table(estimator, frames):
     source, y, target = frames
