@@ -32,6 +32,13 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
     labels = list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else estimator._column_labels
     target = check_covariates(match_columns(X_target, labels, X.shape[1]), name="X_target")
     counts = count_nonzero(X), count_nonzero(target)
+    if all((count == rows.shape[0]).all() for count, rows in zip(counts, (X, target), strict=True)):
+        warnings.warn(
+            "Neither source nor target holds a zero, which marks a missing value here: there is nothing to adjust. If "
+            "the columns were centred or imputed before, set what is missing to 0 afterwards.",
+            UserWarning,
+            stacklevel=3,
+        )
     return target, from_counts(*counts, X.shape[0], target.shape[0], feature_names=labels)
 
 

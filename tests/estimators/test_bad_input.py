@@ -137,6 +137,17 @@ def test_a_feature_the_target_never_shows(estimator, frames):
         estimator.fit(source, y, X_target=target.assign(ward=0.0))
 
 
+@every
+def test_no_zero_anywhere(estimator, frames):
+    source, y, target = frames
+    with pytest.warns(
+        UserWarning, match=r"Neither source nor target holds a zero.*set what is missing to 0 afterwards"
+    ):
+        estimator.fit(source + 1, y, X_target=target + 1)
+    # One zero is enough to leave it to the user.
+    estimator.fit(source + 1, y, X_target=(target + 1).replace({"age": {4.0: 0.0}}))
+
+
 @adjusted
 def test_one_row(estimator, frames):
     source, y, target = frames
