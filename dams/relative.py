@@ -151,8 +151,9 @@ def estimate_relative_missingness(
     confidence : float
         Level of each feature's interval.
     method : "delta", "hoeffding" or "bootstrap"
-        "delta": normal approximation on the log of q^t/q^s. "hoeffding": the paper's finite-sample bound, solved for r,
-        wide but valid at any n. "bootstrap": percentiles over resampled rows.
+        "delta": normal approximation on the log of q^t/q^s, with exact limits for columns without a zero in fewer than
+        100 rows. "hoeffding": the paper's finite-sample bound, solved for r, wide but valid at any n. "bootstrap":
+        percentiles over resampled rows.
     n_bootstrap, random_state
         Only used by "bootstrap", which needs at least 2/(1 − confidence) draws.
 
