@@ -5,6 +5,7 @@ What is computed, and how it is judged, is in `dams.ucar_statistics`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from dams.ucar_statistics import MIN_EXPECTED, Domain, PooledRanks, all_checks, judge
-from dams.validation import check_covariates, column_names, match_columns
+from dams.validation import check_covariates, check_draws, column_labels, match_columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UCARReport:
     """Result of `check_ucar`.
 
@@ -31,6 +32,8 @@ class UCARReport:
         adjusted: the probability that any check is as far off under UCAR.
     suspects : list of str
         The fewest features that take part in all checks with p_value < alpha, found greedily.
+    not_checked : str
+        Where there is no check at all, why.
     """
 
     p_value: float
@@ -42,6 +45,7 @@ class UCARReport:
     alpha: float
     n_source: int
     n_target: int
+    not_checked: str = ""
 
     @property
     def rejected(self) -> bool:
@@ -51,14 +55,17 @@ class UCARReport:
     def __str__(self) -> str:
         size = f"{len(self.checks)} checks, {self.n_source:,} source and {self.n_target:,} target rows"
         if self.checks.empty:
-            return f"UCAR could not be checked: too few values are observed together ({size})."
+            return f"UCAR could not be checked: {self.not_checked} ({size})."
         if not self.rejected:
-            return f"Nothing speaks against UCAR (p = {self.p_value:.3g}; {size})."
+            return f"Nothing speaks against UCAR (p = {self.p_value:.3g}; {size}), which does not prove it."
         worst = self.checks.iloc[0]
         return (
             f"UCAR is rejected (p = {self.p_value:.2g}; {size}). Suspect: {', '.join(self.suspects)}. "
             f"Furthest off: {_describe(worst)} (z = {worst.z:.1f})."
         )
+
+    # A notebook shows the verdict; the numbers are in the attributes.
+    __repr__ = __str__
 
 
 def _describe(check: Any) -> str:
@@ -85,11 +92,11 @@ def check_ucar(
     Parameters
     ----------
     X_source, X_target : array, DataFrame or sparse matrix
-        Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
+        Observed covariates, zero meaning missing or zero. DataFrames are matched by column label.
     alpha : float
         Level of the verdict.
     n_bootstrap : int
-        Bootstrap draws; the smallest p-value is 1/(n_bootstrap + 1).
+        Bootstrap draws; the smallest p-value is 1/(n_bootstrap + 1), which must lie below alpha.
     random_state : int, Generator or None
         Seed of the bootstrap.
 
@@ -109,19 +116,22 @@ def check_ucar(
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-    names = column_names(X_source)
+    # The smallest p-value must lie below alpha: 1/(n + 1) < alpha.
+    check_draws(n_bootstrap, math.floor(round(1 / alpha, 6)), purpose=f"a verdict at alpha={alpha:g}")
+    labels = column_labels(X_source)
     source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    target = check_covariates(match_columns(X_target, labels, source.shape[1]), name="X_target")
     for name, X in [("X_source", source), ("X_target", target)]:
         if X.shape[0] < 2 * MIN_EXPECTED:
             raise ValueError(f"{name} needs at least {2 * MIN_EXPECTED} rows for a test, got {X.shape[0]}.")
-    labels = names if names is not None else [f"column {j}" for j in range(source.shape[1])]
+    columns = labels if labels is not None else range(source.shape[1])
+    names = [label if isinstance(label, str) else f"column {label}" for label in columns]
     ranks = PooledRanks(source, target)
     checks = all_checks(Domain(source, ranks), Domain(target, ranks))
     judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state))
     features = {
-        "feature": [labels[j] for j in judged["first"]],
-        "other": [labels[j] if j >= 0 else "" for j in judged["second"]],
+        "feature": [names[j] for j in judged["first"]],
+        "other": [names[j] if j >= 0 else "" for j in judged["second"]],
     }
     table = judged.assign(**features)[["kind", "feature", "other", "statistic", "z", "p_value"]]
     table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))
@@ -135,7 +145,17 @@ def check_ucar(
         alpha=alpha,
         n_source=source.shape[0],
         n_target=target.shape[0],
+        not_checked="" if len(table) else _why_nothing(source.shape[1], len(ranks.columns)),
     )
+
+
+def _why_nothing(n_features: int, n_with_values: int) -> str:
+    """Why there is no check, given the number of features and of those with more than one nonzero value."""
+    if n_features > 1:
+        return "too few values are observed together, or they never vary"
+    if n_with_values:
+        return "too few nonzero values are observed to compare their laws"
+    return "any share of nonzeros fits a single column with one nonzero value; give the columns beside it"
 
 
 def _cover(checks: pd.DataFrame, alpha: float) -> list[str]:
@@ -155,6 +175,6 @@ def _cover(checks: pd.DataFrame, alpha: float) -> list[str]:
 
 
 def _involved(checks: pd.DataFrame) -> pd.Series:
-    """Z of every check under the name of each feature that takes part in it."""
+    """Standardised size z of every check under the name of each feature that takes part in it."""
     pairs = checks[checks["other"] != ""]
     return pd.concat([checks.set_index("feature")["z"], pairs.set_index("other")["z"]])

@@ -3,6 +3,7 @@
 A corrupted covariate is X̃ = X ⊙ ξ with ξ_j ~ Bernoulli(1 − m_j) independent of everything; ξ is not observed.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams.validation import refuse_infinite, refuse_nan
+from dams.validation import column_labels, compare_labels, describe_columns, refuse_unusable
 
 Rates = np.ndarray
 
 
-def check_rates(rates: Any, n_features: int, *, name: str = "rates") -> Rates:
-    """Return `rates` as a vector of length `n_features` with values in [0, 1), or say what is wrong with them."""
+def check_rates(rates: Any, n_features: int, *, name: str = "rates", labels: Sequence[Any] | None = None) -> Rates:
+    """Return `rates` as a vector of length `n_features` with values in [0, 1), or say what is wrong with them.
+
+    `labels` name the columns in messages.
+    """
     values = np.asarray(rates, dtype=float)
     if values.ndim == 0:
         values = np.full(n_features, float(values))
@@ -27,10 +31,10 @@ def check_rates(rates: Any, n_features: int, *, name: str = "rates") -> Rates:
         )
     bad = ~((values >= 0) & (values < 1))
     if bad.any():
-        j = int(np.flatnonzero(bad)[0])
+        j = np.flatnonzero(bad)[:1]
         raise ValueError(
             f"{name} must lie in [0, 1): a column that is always lost (rate 1) carries nothing and should be dropped; "
-            f"got {values[j]:g} for column {j}."
+            f"got {values[j[0]]:g} for {describe_columns(j, labels)}."
         )
     return values
 
@@ -42,23 +46,46 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     ----------
     X : array, DataFrame or sparse matrix of shape (n, d)
         Clean covariates. Never changed in place.
-    rates : float or array of shape (d,)
-        Missingness rates m, each in [0, 1).
+    rates : float, array of shape (d,), Series or dict
+        Missingness rates m, each in [0, 1). With a DataFrame, a Series or dict gives them by column label.
     random_state : int, Generator or None
         Same seed, same mask. For sparse input only the stored values need a draw, so its mask differs from that of
         the same data held densely.
 
     Returns
     -------
-    X̃ of the same type, shape and labels as X.
+    X̃ of the same type, shape and labels as X; categories, which must be numbers, get the category 0 where one is lost.
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {X.shape}.")
-    refuse_nan(X, name="X")
-    if not sparse.issparse(X):
-        refuse_infinite(X, name="X")
-    return delete_at_random(X, check_rates(rates, X.shape[1]), np.random.default_rng(random_state))
+    refuse_unusable(X, name="X")
+    labels = column_labels(X)
+    m = check_rates(_rates_in_order(rates, labels), X.shape[1], labels=labels)
+    return delete_at_random(X, m, np.random.default_rng(random_state))
+
+
+def _rates_in_order(rates: Any, labels: list[Any] | None) -> Any:
+    """Rates given by label, in the order of the columns; others as they are."""
+    if isinstance(rates, pd.Series) and labels is not None:
+        if not rates.index.is_unique:
+            raise ValueError(f"rates must give every column one rate, got several for {_repeated(rates)}.")
+        rates = rates.to_dict()
+    if not isinstance(rates, Mapping):
+        return rates
+    if labels is None:
+        raise ValueError("rates by label need a DataFrame: give a vector with one rate per column.")
+    different = compare_labels(labels, rates)
+    if different is not None:
+        raise ValueError(
+            f"rates must name every column of X and no other. Without a rate: {different[0]}; not in X: "
+            f"{different[1]}. An array gives rates in the order of the columns."
+        )
+    return [rates[label] for label in labels]
+
+
+def _repeated(rates: pd.Series) -> str:
+    return describe_columns(np.flatnonzero(rates.index.duplicated()), list(rates.index))
 
 
 def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator, *, overwrite: bool = False) -> Any:
@@ -71,15 +98,39 @@ def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator, *, overwrit
         keep = rng.random(coo.nnz) >= rates[coo.col]
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
         return kept.asformat(X.format)
+    if isinstance(X, pd.DataFrame) and not _has_one_numeric_type(X):
+        return _delete_by_column(X, _draw_kept(X.shape, rates, rng))
     values = np.asarray(X)
+    if values.dtype.kind == "O":
+        return np.where(_draw_kept(values.shape, rates, rng), values, 0)
     # A product is four times as fast as `where`; adding zero turns the -0 of a lost negative value into 0.
     corrupted = np.multiply(values, _draw_kept(values.shape, rates, rng), out=values if overwrite else None)
     if corrupted.dtype.kind == "f":
         corrupted += 0.0
-    if isinstance(X, pd.DataFrame):
-        # Columns of several types met in one array; each gets its own type back.
-        return pd.DataFrame(corrupted, index=X.index, columns=X.columns).astype(X.dtypes)
-    return corrupted
+    return pd.DataFrame(corrupted, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else corrupted
+
+
+def _has_one_numeric_type(X: pd.DataFrame) -> bool:
+    """Whether X is one array of numbers; columns of several types would meet in an array of objects."""
+    types = set(X.dtypes)
+    return len(types) == 1 and all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in types)
+
+
+def _delete_by_column(X: pd.DataFrame, kept: np.ndarray) -> pd.DataFrame:
+    """Zero what is not kept; every column stays of its type."""
+    columns = {j: _delete_from(X.iloc[:, j], kept[:, j]) for j in range(X.shape[1])}
+    return pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
+
+
+def _delete_from(column: pd.Series, kept: np.ndarray) -> pd.Series:
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    zero = False if pd.api.types.is_bool_dtype(column.cat.categories if is_category else column.dtype) else 0
+    if is_category and not kept.all() and zero not in column.cat.categories:
+        # What is no category would turn into NaN; zero comes first, as it does among numbers.
+        column = column.cat.set_categories([zero, *column.cat.categories])
+    corrupted = column.where(kept, zero)
+    # As in an array, no zero is negative afterwards.
+    return corrupted + 0.0 if column.dtype.kind == "f" else corrupted
 
 
 def canonical_csr(X: Any) -> Any:

@@ -12,16 +12,18 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import hypergeom, norm
 
 from dams.missingness import canonical_csr
-from dams.validation import check_covariates, column_names, describe_columns, match_columns
+from dams.validation import check_covariates, check_draws, column_labels, describe_columns, match_columns
 
 Array = np.ndarray
 Method = Literal["delta", "hoeffding", "bootstrap"]
+# From here on the exact limit of a column without a zero is within 4 % of 1, and the delta interval's own will do.
+FEW_ROWS = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RelativeMissingness:
     """Estimated relative missingness of every feature, with intervals.
 
@@ -33,6 +35,8 @@ class RelativeMissingness:
         Interval for r at level `confidence`, feature by feature.
     q_source, q_target : array of shape (d,)
         Shares of nonzeros.
+    feature_names : list or None
+        Labels of the source's columns, if it is a DataFrame.
     """
 
     r: Array
@@ -44,7 +48,7 @@ class RelativeMissingness:
     n_target: int
     confidence: float
     method: str
-    feature_names: list[str] | None = None
+    feature_names: list[Any] | None = None
 
     @property
     def filter_rates(self) -> Array:
@@ -53,17 +57,55 @@ class RelativeMissingness:
 
     @property
     def improper(self) -> Array:
-        """Which features the target records better than the source: their whole interval lies below zero."""
+        """Which features the target records better than the source: their whole interval lies below zero.
+
+        Each is judged on its own, so of many features whose rates agree a few are expected here by chance.
+        """
         return self.upper < 0
 
     @property
     def is_proper(self) -> bool:
-        """Whether deleting source values can reproduce the target, as far as the intervals tell.
+        """Whether deleting source values can reproduce the target, as far as all features together tell.
 
         A filter can only delete, so it is proper where m^s ≤ m^t in every feature. Estimates scatter around zero where
-        the rates agree; only an interval that lies below zero speaks against it.
+        the rates agree; only an interval that lies below zero speaks against it, and of many intervals some do by
+        chance. So the least p-value of the features that are `improper` (Fisher's exact test of q^t ≤ q^s) is held
+        against (1 − confidence)/d, Bonferroni's level for all d: where the filter is proper, this says so with
+        probability `confidence` at least.
         """
-        return not bool(self.improper.any())
+        improper = self.improper
+        return not bool((self._p_recorded_better(improper) < (1 - self.confidence) / len(improper)).any())
+
+    def _p_recorded_better(self, which: Array) -> Array:
+        """P-values of Fisher's exact test of q^t ≤ q^s for some features; small where the target records better."""
+        source, target = (
+            np.rint(n * q[which]).astype(int)
+            for n, q in ((self.n_source, self.q_source), (self.n_target, self.q_target))
+        )
+        return hypergeom.sf(target - 1, self.n_source + self.n_target, source + target, self.n_target)
+
+    def __str__(self) -> str:
+        more, less = self.lower > 0, self.upper < 0
+        size = f"{self.n_source:,} source and {self.n_target:,} target rows"
+        return (
+            f"Of {len(self.r)} features the target loses {more.sum()} more often than the source, {less.sum()} less "
+            f"often, and {(~more & ~less).sum()} can't be told ({100 * self.confidence:.4g} % intervals by feature; "
+            f"{size}). {self._furthest(more | less)}Deleting source values {'can' if self.is_proper else 'cannot'} "
+            "reproduce the target, as far as all features together tell."
+        )
+
+    # A notebook shows the sentence; the numbers are in `to_frame()`.
+    __repr__ = __str__
+
+    def _furthest(self, decided: Array, *, most: int = 3) -> str:
+        """A sentence about the features furthest from zero, of those decided; empty without any."""
+        order = np.argsort(-np.abs(self.r), kind="stable")
+        shown = [
+            f"{describe_columns(np.array([j]), self.feature_names)} (r = {self.r[j]:.2f}, {self.lower[j]:.2f} to "
+            f"{self.upper[j]:.2f})"
+            for j in order[decided[order]][:most]
+        ]
+        return f"Furthest from zero: {', '.join(shown)}. " if shown else ""
 
     def to_frame(self) -> pd.DataFrame:
         """One row a feature."""
@@ -77,7 +119,8 @@ class RelativeMissingness:
                 "q_target": self.q_target,
                 "improper": self.improper,
             },
-            index=pd.Index(index, name="feature"),
+            # Labels that are tuples stay whole.
+            index=pd.Index(index, name="feature", tupleize_cols=False),
         )
 
 
@@ -104,14 +147,15 @@ def estimate_relative_missingness(
     Parameters
     ----------
     X_source, X_target : array, DataFrame or sparse matrix
-        Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
+        Observed covariates, zero meaning missing or zero. DataFrames are matched by column label.
     confidence : float
         Level of each feature's interval.
     method : "delta", "hoeffding" or "bootstrap"
-        "delta": normal approximation on the log of q^t/q^s. "hoeffding": the paper's finite-sample bound, solved for r,
-        wide but valid at any n. "bootstrap": percentiles over resampled rows.
+        "delta": normal approximation on the log of q^t/q^s, with exact limits for columns without a zero in fewer than
+        100 rows. "hoeffding": the paper's finite-sample bound, solved for r, wide but valid at any n. "bootstrap":
+        percentiles over resampled rows.
     n_bootstrap, random_state
-        Only used by "bootstrap".
+        Only used by "bootstrap", which needs at least 2/(1 − confidence) draws.
 
     Raises
     ------
@@ -135,9 +179,9 @@ def estimate_relative_missingness(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
-    names = column_names(X_source)
+    labels = column_labels(X_source)
     source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    target = check_covariates(match_columns(X_target, labels, source.shape[1]), name="X_target")
     return from_counts(
         count_nonzero(source),
         count_nonzero(target),
@@ -147,7 +191,7 @@ def estimate_relative_missingness(
         method=method,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
-        feature_names=names,
+        feature_names=labels,
     )
 
 
@@ -161,7 +205,7 @@ def from_counts(
     method: Method = "delta",
     n_bootstrap: int = 2000,
     random_state: Any = None,
-    feature_names: list[str] | None = None,
+    feature_names: list[Any] | None = None,
 ) -> RelativeMissingness:
     """`estimate_relative_missingness` for numbers of nonzeros that are already counted."""
     if not count_source.all():
@@ -182,6 +226,8 @@ def from_counts(
     elif method == "hoeffding":
         low, high = _hoeffding_interval(q_source, q_target, n_source, n_target, confidence)
     elif method == "bootstrap":
+        # So many that the tails beyond the interval hold a draw each.
+        check_draws(n_bootstrap, round(2 / (1 - confidence), 6), purpose=f"an interval at confidence={confidence:g}")
         rng = np.random.default_rng(random_state)
         low, high = _bootstrap_interval(q_source, q_target, n_source, n_target, confidence, n_bootstrap, rng)
     else:
@@ -205,13 +251,24 @@ def _delta_interval(
 ) -> tuple[Array, Array]:
     """Interval for ρ = q^t/q^s: log ρ̂ is nearly normal with variance (1−q^t)/(n_t q^t) + (1−q^s)/(n_s q^s).
 
-    A target count of zero, whose logarithm does not exist, is taken as one half for the upper limit.
+    A target count of zero, whose logarithm does not exist, is taken as one half for the upper limit. A column without
+    a zero has an estimated variance of none, which in few rows says little: fewer than `FEW_ROWS` give it its exact
+    limit, q ≥ (α/2)^{1/n}, instead.
     """
     q_source, q_target = count_source / n_source, np.maximum(count_target, 0.5) / n_target
     variance = (1 - q_target) / (n_target * q_target) + (1 - q_source) / (n_source * q_source)
     spread = norm.ppf((1 + confidence) / 2) * np.sqrt(variance)
+    below = _with_exact_limit(spread, count_target, n_target, confidence)
+    above = _with_exact_limit(spread, count_source, n_source, confidence)
     ratio = q_target / q_source
-    return np.where(count_target == 0, 0.0, ratio * np.exp(-spread)), ratio * np.exp(spread)
+    return np.where(count_target == 0, 0.0, ratio * np.exp(-below)), ratio * np.exp(above)
+
+
+def _with_exact_limit(spread: Array, count: Array, n: int, confidence: float) -> Array:
+    """Add the exact limit of log q where one domain has few rows and no zero; its part in the spread is zero there."""
+    if n >= FEW_ROWS:
+        return spread
+    return np.where(count == n, np.hypot(spread, np.log((1 - confidence) / 2) / n), spread)
 
 
 def _hoeffding_interval(

@@ -1,5 +1,7 @@
 """The tests of UCAR: right size, power against what breaks it, and blame where it belongs."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,6 +75,14 @@ def test_nothing_to_report_reads_so():
     source, target, _ = shifted(seed=3)
     text = str(check_ucar(source, target, random_state=0))
     assert text.startswith("Nothing speaks against UCAR (p = ") and "3,000 source" in text
+    assert text.endswith("which does not prove it.")
+
+
+def test_a_report_shows_its_verdict_and_still_compares():
+    report = check_ucar(*shifted(200)[:2], random_state=0)
+    assert repr(report) == str(report)
+    assert report == dataclasses.replace(report)
+    assert report != dataclasses.replace(report, alpha=0.01)
 
 
 def test_too_little_to_check():
@@ -81,6 +91,36 @@ def test_too_little_to_check():
     report = check_ucar(X, X)
     assert report.p_value == 1 and not report.rejected and report.suspects == []
     assert str(report).startswith("UCAR could not be checked")
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("flag", "any share of nonzeros fits a single column with one nonzero value"),
+        ("values", "too few nonzero values are observed to compare their laws"),
+        ("constants", "too few values are observed together, or they never vary"),
+    ],
+)
+def test_nothing_to_check_says_why(kind, why):
+    rng = np.random.default_rng(0)
+    X = {
+        "flag": (rng.random((5000, 1)) < 0.5).astype(float),
+        "values": np.vstack([rng.normal(size=(9, 1)), np.zeros((91, 1))]),
+        "constants": np.ones((100, 2)),
+    }
+    report = check_ucar(X[kind], X[kind])
+    assert report.checks.empty
+    assert str(report).startswith(f"UCAR could not be checked: {why}")
+
+
+@pytest.mark.parametrize(("alpha", "least"), [(0.05, 20), (0.01, 100), (0.03, 33)])
+def test_too_few_draws_to_reject_are_refused(alpha, least):
+    source, target, _ = shifted(1000)
+    target["tail"] *= 10
+    with pytest.raises(ValueError, match=f"at least {least} for a verdict at alpha={alpha}, got {least - 1}"):
+        check_ucar(source, target, alpha=alpha, n_bootstrap=least - 1)
+    assert 1 / least >= alpha > 1 / (least + 1)
+    assert check_ucar(source, target, alpha=alpha, n_bootstrap=least, random_state=0).rejected
 
 
 def test_variances_under_the_null_are_those_of_repeated_samples():
@@ -140,6 +180,8 @@ def test_messages():
         check_ucar(source, target, alpha=2)
     with pytest.raises(ValueError, match=f"X_target needs at least {2 * MIN_EXPECTED} rows for a test, got 10"):
         check_ucar(source, target[:10])
+    with pytest.raises(ValueError, match="X_target is None: give a table"):
+        check_ucar(source, None)
     with pytest.raises(ValueError, match="same columns as the source"):
         check_ucar(source, target.drop(columns="flag"))
 

@@ -47,10 +47,76 @@ def test_a_frame_keeps_labels_and_loses_what_the_array_loses(clean):
     pd.testing.assert_frame_equal(X, as_frame(clean))
 
 
+def mixed(rows=200):
+    """One column of every type that holds numbers."""
+    count = np.arange(1, rows + 1)
+    return pd.DataFrame(
+        {
+            "count": count,
+            "share": -1 / count,
+            "single": (1 / count).astype(np.float32),
+            "flag": True,
+            "nullable": pd.array(count, dtype="Int64"),
+            "nullable flag": pd.array([True] * rows, dtype="boolean"),
+            "sparse": pd.arrays.SparseArray(1.0 * count),
+            "object": pd.Series([-1.5, 2] * (rows // 2), dtype=object),
+            "level": pd.Categorical(count % 3, categories=[0, 1, 2]),
+        },
+        index=np.arange(rows) // 2,
+    )
+
+
 def test_columns_of_a_frame_keep_their_own_types():
-    X = pd.DataFrame({"count": [1, 2, 3], "share": [0.5, 0.25, 0.125], "flag": [True, True, False]})
+    X = mixed()
+    before = X.copy()
     corrupted = apply_missingness(X, 0.5, random_state=0)
     assert corrupted.dtypes.to_dict() == X.dtypes.to_dict()
+    pd.testing.assert_frame_equal(X, before)
+    assert corrupted.index.equals(X.index)
+
+
+def test_columns_of_several_types_lose_what_an_array_loses():
+    X = mixed()
+    corrupted = apply_missingness(X, 0.5, random_state=0).astype(float)
+    np.testing.assert_array_equal(corrupted, apply_missingness(X.astype(float).to_numpy(), 0.5, random_state=0))
+    assert not np.signbit(corrupted.to_numpy()[corrupted == 0]).any()
+    assert not np.signbit(apply_missingness(X.assign(share=-0.0), 0.5)["share"]).any()
+
+
+def test_an_array_of_objects_loses_values_to_plain_zeros():
+    X = np.array([[-1.5, 2], [True, -3.0]] * 50, dtype=object)
+    corrupted = apply_missingness(X, 0.5, random_state=0)
+    np.testing.assert_array_equal(corrupted.astype(float), apply_missingness(X.astype(float), 0.5, random_state=0))
+    assert not np.signbit(corrupted[corrupted == 0].astype(float)).any()
+
+
+@pytest.mark.parametrize(
+    ("values", "categories"),
+    [([1, 2, 3] * 20, [0, 1, 2, 3]), ([1.5, 2.5, 9] * 20, [0, 1.5, 2.5, 9]), ([True] * 60, [False, True])],
+    ids=["integers", "floats", "booleans"],
+)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_lost_category_is_zero_and_never_nan(values, categories, ordered):
+    X = pd.DataFrame({"age": 1.0, "level": pd.Categorical(values, ordered=ordered)})
+    level = apply_missingness(X, 0.5, random_state=0)["level"]
+    assert list(level.cat.categories) == categories
+    assert level.cat.ordered == ordered
+    lost = level.astype(float) == 0
+    assert 0.2 < lost.mean() < 0.8
+    assert ((level.astype(float) == X["level"].astype(float)) | lost).all()
+    assert apply_missingness(X, 0)["level"].dtype == X["level"].dtype
+
+
+def test_text_is_refused_by_column():
+    X = pd.DataFrame({"age": [1.0, 2.0], "triage": ["low", "med"]})
+    for triage in (X["triage"], X["triage"].astype("category"), X["triage"].astype(object)):
+        with pytest.raises(ValueError, match="X holds 'low', which is no number, in column 'triage'"):
+            apply_missingness(X.assign(triage=triage), 0.5)
+
+
+def test_labels_given_twice_stay():
+    X = mixed().set_axis(list("aabbccdde"), axis=1)
+    assert list(apply_missingness(X, 0.5, random_state=0).columns) == list("aabbccdde")
 
 
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix, sparse.csr_array])
@@ -73,6 +139,38 @@ def test_an_entry_stored_in_two_parts_is_lost_as_one():
     X = sparse.csr_array((np.tile([1.0, 2.0], n), np.zeros(2 * n, dtype=int), np.arange(0, 2 * n + 1, 2)), shape=(n, 1))
     assert set(apply_missingness(X, 0.5, random_state=0).toarray().ravel()) == {0.0, 3.0}
     assert X.nnz == 2 * n
+
+
+@pytest.mark.parametrize("make", [dict, pd.Series])
+def test_rates_by_label_find_their_columns(clean, make):
+    rates = make(dict(zip("dbac", RATES[[3, 1, 0, 2]], strict=True)))
+    expected = apply_missingness(as_frame(clean), RATES, random_state=1)
+    pd.testing.assert_frame_equal(apply_missingness(as_frame(clean), rates, random_state=1), expected)
+
+
+@pytest.mark.parametrize("make", [dict, pd.Series])
+def test_rates_of_other_labels_are_refused(clean, make):
+    rates = make({"a": 0.1, "b": 0.1, "x": 0.1})
+    with pytest.raises(ValueError, match=r"Without a rate: \['c', 'd'\]; not in X: \['x'\]\. An array"):
+        apply_missingness(as_frame(clean), rates)
+
+
+def test_several_rates_of_one_column_are_refused(clean):
+    rates = pd.Series([0.1] * 5, index=list("aabcd"))
+    with pytest.raises(ValueError, match="every column one rate, got several for column 'a'"):
+        apply_missingness(as_frame(clean), rates)
+
+
+def test_rates_by_label_need_labels(clean):
+    with pytest.raises(ValueError, match="rates by label need a DataFrame: give a vector"):
+        apply_missingness(clean, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4})
+    expected = apply_missingness(clean, RATES, random_state=1)
+    np.testing.assert_array_equal(apply_missingness(clean, pd.Series(RATES), random_state=1), expected)
+
+
+def test_a_rate_outside_the_unit_interval_is_named(clean):
+    with pytest.raises(ValueError, match=r"rates must lie in \[0, 1\).*got 1.5 for column 'c'"):
+        apply_missingness(as_frame(clean), {"d": 0.1, "c": 1.5, "b": 0.1, "a": 0.1})
 
 
 def test_a_list_of_rows_is_an_array():

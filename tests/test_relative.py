@@ -72,6 +72,34 @@ def test_the_delta_interval_covers_95_per_cent(law):
     assert abs(coverage(simulate(*law), 1 - q_target / q_source) - 0.95) <= 0.02
 
 
+@pytest.mark.parametrize("n_target", [5, 20])
+def test_few_target_rows_without_a_zero_do_not_decide(n_target):
+    estimate = simulate(0.9, 0.9, 5000, n_target)
+    assert np.mean(estimate.q_target == 1) > 0.1
+    assert np.mean(estimate.improper) < 0.05
+
+
+def test_few_source_rows_without_a_zero_leave_room_below():
+    estimate = from_counts(np.array([5]), np.array([500]), 5, 1000)
+    assert estimate.r == 0.5
+    # The source may well record as few as the target.
+    assert estimate.lower < 0 < estimate.upper
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_one_row_is_limited_by_the_tail_itself(confidence):
+    estimate = from_counts(np.array([10**9]), np.array([1]), 10**9, 1, confidence=confidence)
+    assert estimate.upper == pytest.approx(1 - (1 - confidence) / 2)
+    assert estimate.lower == 0
+
+
+def test_many_rows_without_a_zero_are_as_sure_as_they_were():
+    for n in (100, 5000):
+        estimate = from_counts(np.array([n, n - 4]), np.array([n, n]), n, n)
+        np.testing.assert_array_equal(estimate.improper, [False, True])
+        assert estimate.lower[0] == estimate.upper[0] == 0
+
+
 def test_the_delta_interval_follows_its_level():
     q_source, q_target, *_ = LAWS[0]
     assert abs(coverage(simulate(*LAWS[0], confidence=0.5), 1 - q_target / q_source) - 0.5) <= 0.03
@@ -117,6 +145,50 @@ def test_scatter_around_zero_is_not_improper():
     estimate = from_counts(np.array([500]), np.array([510]), 1000, 1000)
     assert estimate.r < 0
     assert estimate.is_proper
+
+
+@pytest.mark.parametrize("q", [0.02, 0.5, 0.995])
+@pytest.mark.parametrize("n_target", [200, 2000])
+def test_many_features_without_shift_are_proper_at_the_level(q, n_target):
+    rng = np.random.default_rng(0)
+    draws = [
+        from_counts(rng.binomial(4000, q, 40), np.maximum(rng.binomial(n_target, q, 40), 1), 4000, n_target)
+        for _ in range(200)
+    ]
+    # Three standard errors above 5 %; feature by feature, at least one of 40 is improper about as often as not.
+    assert np.mean([not draw.is_proper for draw in draws]) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    if q == 0.5:
+        assert np.mean([draw.improper.any() for draw in draws]) > 0.4
+
+
+@pytest.mark.parametrize("method", ["delta", "hoeffding", "bootstrap"])
+def test_one_feature_recorded_better_is_found_among_many(method):
+    rng = np.random.default_rng(0)
+    q_target = np.append(0.7, np.full(39, 0.5))
+    estimate = from_counts(
+        rng.binomial(1000, 0.5, 40), rng.binomial(1000, q_target), 1000, 1000, method=method, random_state=0
+    )
+    assert estimate.improper[0]
+    assert not estimate.is_proper
+
+
+def test_an_estimate_reads_as_a_sentence():
+    counts = np.array([500, 500, 500, 500]), np.array([100, 300, 505, 700])
+    estimate = from_counts(*counts, 1000, 1000, feature_names=["dose", "ward", "age", "sex"])
+    text = str(estimate)
+    assert text.startswith("Of 4 features the target loses 2 more often than the source, 1 less often, and 1 can't be")
+    assert "(95 % intervals by feature; 1,000 source and 1,000 target rows)" in text
+    assert "Furthest from zero: column 'dose' (r = 0.80, 0.76 to 0.84), column 'ward' (r = 0.40, " in text
+    assert text.index("'ward'") < text.index("'sex' (r = -0.40") and "'age'" not in text
+    assert "source values cannot reproduce the target" in text
+    assert repr(estimate) == text
+
+
+def test_a_sentence_about_nothing_sure():
+    text = str(from_counts(np.array([50]), np.array([51]), 100, 100))
+    assert "0 less often, and 1 can't be told" in text
+    assert "Furthest" not in text
+    assert "source values can reproduce the target" in text
 
 
 def test_a_frame_of_the_estimates_has_one_row_a_feature():
@@ -165,6 +237,11 @@ def test_nan_is_refused_with_what_to_do(pair, side):
     data[side] = sparse.csr_matrix(data[side].to_numpy())
     with pytest.raises(ValueError, match=rf"{side} contains NaN\. .*replace NaN by 0"):
         estimate_relative_missingness(**data)
+
+
+def test_no_target_at_all_is_refused(pair):
+    with pytest.raises(ValueError, match="X_target is None: give a table of observed covariates"):
+        estimate_relative_missingness(pair[0], None)
 
 
 def test_reordered_columns_are_matched_by_name(pair):
@@ -224,6 +301,15 @@ def test_a_confidence_that_is_none_is_refused(pair, confidence):
 def test_an_unknown_method_is_refused_with_the_known_ones(pair):
     with pytest.raises(ValueError, match="'delta', 'hoeffding' or 'bootstrap', got 'wald'"):
         estimate_relative_missingness(*pair, method="wald")
+
+
+@pytest.mark.parametrize("n_bootstrap", [0, -1, 39, 200.0])
+def test_too_few_draws_for_an_interval_are_refused(pair, n_bootstrap):
+    with pytest.raises(ValueError, match=r"whole number of at least 40 for an interval at confidence=0\.95, got"):
+        estimate_relative_missingness(*pair, method="bootstrap", n_bootstrap=n_bootstrap)
+    estimate_relative_missingness(*pair, n_bootstrap=n_bootstrap)
+    estimate_relative_missingness(*pair, method="bootstrap", n_bootstrap=40)
+    estimate_relative_missingness(*pair, method="bootstrap", n_bootstrap=20, confidence=0.9)
 
 
 def test_nothing_is_said_of_sound_data(pair):

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from dams.estimators.base import compare_with_target, warn_if_constant
+from dams.estimators.base import compare_with_target, read_rows, warn_if_constant
 from dams.estimators.stabilise import FoldedMoments, Gram, StabilisedFit, fit_stabilised
 from dams.models.linear import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
-from dams.validation import refuse_nan
+from dams.validation import refuse_text_labels
 
 
 def adjust_moments(source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled") -> Moments:
@@ -116,13 +116,11 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : array of shape (n_s,) or (n_s, k)
             Source labels.
         X_target : like X, of shape (n_t, d), or None
-            Target covariates, matched to X by column name if both are DataFrames. None means no shift: ordinary
+            Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
             least squares.
         """
-        refuse_nan(X, name="X")
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
-        )
+        refuse_text_labels(y)
+        X, y = read_rows(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         labels = np.asarray(y, dtype=float).reshape(len(y), -1)
         self.relative_missingness_: RelativeMissingness | None = None
         # Those of an earlier fit with target data would stand beside coefficients that they do not belong to.
@@ -153,8 +151,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of rows observed in the target domain."""
         check_is_fitted(self)
-        refuse_nan(X, name="X")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = read_rows(self, X, reset=False)
         return np.asarray(X @ self.coef_.T + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

@@ -16,12 +16,12 @@ from sklearn.base import (
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from dams.estimators.base import compare_with_target, filter_generator, warn_if_constant
+from dams.estimators.base import compare_with_target, filter_generator, read_rows, warn_if_constant
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
-from dams.validation import refuse_nan
+from dams.validation import column_labels, refuse_text_labels
 
 
 class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -65,8 +65,9 @@ class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, X_target: Any = None) -> MissingnessFilter:
         """Estimate the rates from source rows X and target rows X_target (None: no shift); y is ignored."""
-        refuse_nan(X, name="X")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        if X_target is None:
+            _refuse_target_as_labels(X, y)
+        X = read_rows(self, X)
         self.relative_missingness_: RelativeMissingness | None = None
         self.rates_ = np.zeros(X.shape[1])
         if X_target is not None:
@@ -77,14 +78,28 @@ class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return a filtered copy of X."""
         check_is_fitted(self)
-        refuse_nan(X, name="X")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = read_rows(self, X, reset=False)
         return delete_at_random(X, self.rates_, filter_generator(self.random_state))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _refuse_target_as_labels(X: Any, y: Any) -> None:
+    """Raise where y is a table like X: it would be ignored, and the filter would do nothing."""
+    widths = [getattr(table, "shape", (0,))[1:] for table in (X, y)]
+    if widths[1] == () or widths[0] != widths[1]:
+        return
+    labels = [column_labels(table) for table in (X, y)]
+    # Labels of columns tell, where both tables have them; otherwise a single column may well be labels of rows.
+    is_target = widths[1] != (1,) if None in labels else labels[0] == labels[1]
+    if is_target:
+        raise ValueError(
+            "y is a table with as many columns as X, and y is ignored here. Give the target's rows by name: "
+            "fit(X_source, X_target=X_target)."
+        )
 
 
 def _base_has(method: str) -> Any:
@@ -147,11 +162,11 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, X_target: Any = None) -> FilteredRegressor:
         """Fit on labelled source rows and unlabelled target rows; see `ClosedFormRegressor.fit`."""
-        refuse_nan(X, name="X")
-        checked, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
-        )
-        if get_tags(self.estimator).estimator_type == "regressor":
+        regresses = get_tags(self.estimator).estimator_type == "regressor"
+        if regresses:
+            refuse_text_labels(y)
+        checked, labels = read_rows(self, X, y, multi_output=True, ensure_min_samples=2)
+        if regresses:
             warn_if_constant(np.asarray(labels).reshape(len(labels), -1))
         rows, labels = self._adjust(X, checked, labels, X_target)
         self.relative_missingness_ = self.filter_.relative_missingness_
@@ -174,14 +189,23 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
         """Class probabilities, where the base estimator gives them."""
         return self._base(X).predict_proba(X)
 
+    @_base_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of class probabilities, where the base estimator gives them."""
+        return self._base(X).predict_log_proba(X)
+
+    @_base_has("decision_function")
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distances from the decision boundary, where the base estimator gives them."""
+        return self._base(X).decision_function(X)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of the base estimator: R² of a regressor, accuracy of a classifier."""
         return self._base(X).score(X, y, sample_weight=sample_weight)
 
     def _base(self, X: Any) -> Any:
         check_is_fitted(self)
-        refuse_nan(X, name="X")
-        validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        read_rows(self, X, reset=False)
         return self.estimator_
 
     @property

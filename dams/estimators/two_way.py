@@ -10,14 +10,12 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
 
-from dams.estimators.base import compare_with_target
+from dams.estimators.base import compare_with_target, filter_generator, read_rows
 from dams.estimators.conditional import ConditionalLaw
-from dams.estimators.filtered import FilteredRegressor, filter_generator
+from dams.estimators.filtered import FilteredRegressor
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
-from dams.validation import refuse_nan
 
 Array = np.ndarray
 N_FOLDS = 2
@@ -68,10 +66,7 @@ class TwoWayFilter(BaseEstimator):
         A DataFrame comes back as one, a sparse matrix as a CSR matrix (it is held densely meanwhile if anything is
         filled).
         """
-        refuse_nan(X, name="X")
-        checked, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, ensure_min_samples=2
-        )
+        checked, labels = read_rows(self, X, y, multi_output=True, ensure_min_samples=2)
         rng = filter_generator(self.random_state)
         self.relative_missingness_: RelativeMissingness | None = None
         self.filled_ = np.zeros(checked.shape[1], dtype=bool)

@@ -6,7 +6,7 @@ import numpy as np
 
 from dams.imputation.forest.binning import FloatArray
 from dams.imputation.sweeps import BoolArray
-from dams.validation import column_names, describe_columns
+from dams.validation import column_labels, describe_columns
 
 
 def refuse_nan(X: Any, marker: float) -> None:
@@ -16,7 +16,7 @@ def refuse_nan(X: Any, marker: float) -> None:
         return
     columns = np.flatnonzero(np.isnan(values).any(axis=0))
     raise ValueError(
-        f"X contains NaN in {describe_columns(columns, column_names(X))}, but missing_values={marker:g} marks what is "
+        f"X contains NaN in {describe_columns(columns, column_labels(X))}, but missing_values={marker:g} marks what is "
         "missing. Set missing_values=np.nan, or replace NaN by that marker."
     )
 

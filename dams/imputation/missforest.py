@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, MissingValues, StrOptions
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
@@ -18,7 +19,7 @@ from dams.imputation.forest.binning import FloatArray
 from dams.imputation.inputs import categorical_mask, first_guess, refuse_nan
 from dams.imputation.missingpy_backend import import_missingpy, run_missingpy
 from dams.imputation.sweeps import BoolArray, ColumnModel, ForestSettings, Sweep, learn_complete_columns, sweep_columns
-from dams.validation import describe_columns
+from dams.validation import check_labels, describe_columns, refuse_infinite, refuse_text
 
 
 class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -261,8 +262,12 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _read(self, X: Any, *, reset: bool) -> tuple[np.ndarray, BoolArray]:
         """Return checked X, and by columns where it is missing."""
         marker = float(self.missing_values)
+        refuse_text(X, name="X")
         if not np.isnan(marker):
             refuse_nan(X, marker)
+        if not sparse.issparse(X):
+            refuse_infinite(X, name="X")
+        check_labels(self, X, reset=reset)
         finite = "allow-nan" if np.isnan(marker) else True
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite=finite, reset=reset)
         missing = np.isnan(X) if np.isnan(marker) else np.equal(X, marker)

@@ -4,11 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter
+from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter, TwoWayRegressor
 
-ADJUSTED = [ClosedFormRegressor(), ClosedFormRegressor(stabilise=False), FilteredRegressor(LinearRegression())]
+ADJUSTED = [
+    ClosedFormRegressor(),
+    ClosedFormRegressor(stabilise=False),
+    FilteredRegressor(LinearRegression()),
+    TwoWayRegressor(LinearRegression()),
+]
 ALL = [*ADJUSTED, MissingnessFilter()]
 every = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
 adjusted = pytest.mark.parametrize("estimator", ADJUSTED, ids=lambda e: type(e).__name__)
@@ -70,6 +76,51 @@ def test_reordered_columns_are_matched_by_name(estimator, frames):
     np.testing.assert_array_equal(reordered, expected)
 
 
+ITEMS = [220045, 8867, 51]
+PAIRS = pd.MultiIndex.from_tuples([("lab", "k"), ("lab", "na"), ("vital", "hr")])
+unnamed = pytest.mark.parametrize("labels", [ITEMS, PAIRS], ids=["numbers", "pairs"])
+
+
+@every
+@unnamed
+def test_labels_that_are_no_names_are_matched_too(estimator, labels, frames):
+    source, target = (part.set_axis(labels, axis=1) for part in frames[::2])
+    expected = clone(estimator).fit(source, frames[1], X_target=target).relative_missingness_
+    reordered = clone(estimator).fit(source, frames[1], X_target=target.iloc[:, [2, 0, 1]]).relative_missingness_
+    np.testing.assert_array_equal(reordered.r, expected.r)
+    assert reordered.feature_names == list(labels)
+
+
+@every
+@unnamed
+def test_later_rows_have_the_labels_of_fit(estimator, labels, frames):
+    source, target = (part.set_axis(labels, axis=1) for part in frames[::2])
+    fitted = clone(estimator).fit(source, frames[1], X_target=target)
+    use = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    use(target)
+    use(target.to_numpy())
+    with pytest.raises(ValueError, match=r"in the same order\. Lacking: none; not seen in fit: none\. Reorder"):
+        use(target.iloc[:, [2, 0, 1]])
+    with pytest.raises(ValueError, match=r"not seen in fit: \['age', 'dose', 'ward'\]"):
+        use(frames[2])
+
+
+@every
+def test_labels_are_forgotten_with_the_next_fit(estimator, frames):
+    source, target = (part.set_axis(ITEMS, axis=1) for part in frames[::2])
+    fitted = clone(estimator).fit(source, frames[1], X_target=target)
+    fitted.fit(source.to_numpy(), frames[1], X_target=target.to_numpy())
+    use = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    use(target.iloc[:, [2, 0, 1]])
+
+
+@every
+def test_labels_of_several_kinds(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(TypeError, match=r"all input features have string names.*\['int', 'str'\]"):
+        clone(estimator).fit(source.rename(columns={"dose": 7}), y, X_target=target)
+
+
 @every
 def test_a_feature_the_source_never_shows(estimator, frames):
     source, y, target = frames
@@ -84,6 +135,17 @@ def test_a_feature_the_target_never_shows(estimator, frames):
     source, y, target = frames
     with pytest.warns(UserWarning, match=r"target holds only zeros in column 'ward'.*no use of it"):
         estimator.fit(source, y, X_target=target.assign(ward=0.0))
+
+
+@every
+def test_no_zero_anywhere(estimator, frames):
+    source, y, target = frames
+    with pytest.warns(
+        UserWarning, match=r"Neither source nor target holds a zero.*set what is missing to 0 afterwards"
+    ):
+        estimator.fit(source + 1, y, X_target=target + 1)
+    # One zero is enough to leave it to the user.
+    estimator.fit(source + 1, y, X_target=(target + 1).replace({"age": {4.0: 0.0}}))
 
 
 @adjusted
@@ -112,6 +174,24 @@ def test_an_empty_target(estimator, frames):
     source, y, target = frames
     with pytest.raises(ValueError, match="X_target has no rows: give at least one"):
         estimator.fit(source, y, X_target=target[:0])
+
+
+@pytest.mark.parametrize("columns", [["age", "dose", "ward"], ["dose"]], ids=["table", "one column"])
+def test_the_target_in_place_of_labels(columns, frames):
+    source, target = frames[0][columns], frames[2][columns]
+    for fit in (MissingnessFilter().fit, MissingnessFilter().fit_transform):
+        with pytest.raises(ValueError, match=r"as many columns as X.*fit\(X_source, X_target=X_target\)"):
+            fit(source, target)
+    if len(columns) > 1:
+        with pytest.raises(ValueError, match=r"Give the target's rows by name"):
+            MissingnessFilter().fit(source.to_numpy(), sparse.csr_array(target.to_numpy()))
+
+
+def test_labels_of_a_filter_are_ignored(frames):
+    source, y, target = frames
+    for labels in (y, y[:, None], np.column_stack([y, y]), target.add_prefix("label of "), y.tolist()):
+        MissingnessFilter().fit(source, labels)
+    MissingnessFilter().fit(source, target, X_target=target)
 
 
 @every
@@ -148,8 +228,55 @@ def test_another_number_of_columns_to_predict(estimator, frames):
 @every
 def test_infinite_values(estimator, frames):
     source, y, target = frames
-    with pytest.raises(ValueError, match="infinity"):
+    with pytest.raises(ValueError, match="X_target contains infinite values in column 'age': give finite ones"):
         estimator.fit(source, y, X_target=target.assign(age=np.inf))
+    with pytest.raises(ValueError, match="X contains infinite values in column 'age': give finite ones"):
+        # Beside a column of booleans, the table is an array of objects.
+        estimator.fit(source.assign(age=np.inf, ward=True), y, X_target=target)
+
+
+DATES = pd.date_range("2020-01-01", periods=40)
+
+
+@every
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["low", "med"] * 20, "'low'"),
+        ([0, "med"] * 20, "'med'"),
+        (["1.5", "2"] * 20, "'1.5'"),
+        (pd.Categorical(["low", "med"] * 20), "'low'"),
+        (pd.cut(np.arange(40), 2), r"\(-0.039, 19.5\]"),
+        (DATES, "2020-01-01"),
+        (DATES - DATES[0], "0 days"),
+        (DATES.date, "2020-01-01"),
+    ],
+    ids=["text", "some text", "numbers as text", "categories", "intervals", "dates", "spans", "date objects"],
+)
+def test_what_is_no_number_is_named(estimator, values, shown, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=rf"^X holds {shown}.*no number, in column 'dose'\. .*get_dummies"):
+        estimator.fit(source.assign(dose=values), y, X_target=target)
+    with pytest.raises(ValueError, match=rf"^X_target holds {shown}.*no number, in column 'dose'\. .*get_dummies"):
+        estimator.fit(source, y, X_target=target.assign(dose=values))
+    if isinstance(values, list):
+        with pytest.raises(ValueError, match=r"^X holds .* no number, in column 1\. "):
+            estimator.fit(source.assign(dose=values).to_numpy(dtype=object), y, X_target=target.to_numpy())
+
+
+@every
+def test_several_columns_of_text(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match="in columns 'age', 'ward'"):
+        estimator.fit(source.assign(age="old", ward="A"), y, X_target=target)
+
+
+@adjusted
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Categorical, lambda y: pd.DataFrame({"y": y})])
+def test_text_as_labels_of_a_regressor(estimator, make, frames):
+    source, _, target = frames
+    with pytest.raises(ValueError, match="y holds 'high', which is no number, and a regressor needs numbers: encode"):
+        estimator.fit(source, make(["high", "low"] * 20), X_target=target)
 
 
 @pytest.mark.parametrize(

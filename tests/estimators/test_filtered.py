@@ -4,13 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
-from dams import FilteredRegressor, MissingnessFilter, Nested, apply_missingness
+from dams import FilteredRegressor, MissingnessFilter, Nested, TwoWayRegressor, apply_missingness
 from dams.moments import Moments, move_covariance, move_mean
 
 COLUMNS = ["a", "b", "c"]
@@ -147,7 +151,22 @@ def test_a_classifier_gives_classes_and_probabilities(shifted):
 def test_a_regressor_offers_no_probabilities(shifted):
     source, y, target = shifted
     model = FilteredRegressor(LinearRegression()).fit(source, y, X_target=target)
-    assert not hasattr(model, "predict_proba")
+    for method in ("predict_proba", "predict_log_proba", "decision_function"):
+        assert not hasattr(model, method)
+
+
+@pytest.mark.parametrize("kind", [FilteredRegressor, TwoWayRegressor])
+def test_a_classifier_is_scored_by_whatever_its_base_offers(shifted, kind):
+    source, y, target = shifted
+    labels = y > np.median(y)
+    logistic = kind(LogisticRegression(), random_state=0).fit(source, labels, X_target=target)
+    np.testing.assert_allclose(np.exp(logistic.predict_log_proba(target)), logistic.predict_proba(target))
+    machine = kind(LinearSVC(), random_state=0).fit(source, labels, X_target=target)
+    assert not hasattr(machine, "predict_proba")
+    np.testing.assert_array_equal(machine.decision_function(target) > 0, machine.predict(target))
+    assert 0.8 < get_scorer("roc_auc")(machine, source, labels) <= 1
+    with pytest.raises(ValueError, match="X contains NaN in column 1"):
+        machine.decision_function(np.where(target == 0, [0, np.nan, 0], target))
 
 
 def test_a_base_may_select_columns_by_name(shifted):
@@ -160,6 +179,22 @@ def test_a_base_may_select_columns_by_name(shifted):
     np.testing.assert_allclose(model.predict(target), reference.predict(target))
     assert list(model.feature_names_in_) == COLUMNS
     assert list(model.estimator_.feature_names_in_) == COLUMNS
+
+
+@pytest.mark.parametrize("kind", [FilteredRegressor, TwoWayRegressor])
+def test_lost_categories_reach_the_base_as_zeros(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=2000), "triage": rng.integers(1, 4, 2000)})
+    y = X.to_numpy() @ [1.0, 5.0]
+    target = apply_missingness(X[1000:], [0.0, 0.6], random_state=1)
+    categories = pd.CategoricalDtype([1, 2, 3])
+    base = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    model = kind(base, random_state=0).fit(X[:1000].astype({"triage": categories}), y[:1000], X_target=target)
+    filtered = MissingnessFilter(random_state=0).fit(X[:1000], X_target=target).transform(X[:1000])
+    levels = pd.DataFrame(filtered, columns=X.columns).astype({"triage": pd.CategoricalDtype([0, 1, 2, 3])})
+    reference = clone(base).fit(levels, y[:1000])
+    seen = target.astype({"triage": pd.CategoricalDtype([0, 1, 2, 3])})
+    np.testing.assert_allclose(model.predict(seen), reference.predict(seen))
 
 
 def test_the_base_handed_in_stays_unfitted(shifted):

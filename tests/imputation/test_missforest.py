@@ -321,3 +321,19 @@ def test_deep_trees_are_refused(holed, depth):
 def test_the_inductive_imputer_has_one_engine(holed):
     with pytest.raises(ValueError, match="compat='inductive' needs engine='fast'"):
         MissForestImputer(engine="missingpy", compat="inductive").fit(holed[1])
+
+
+def test_labels_that_are_no_names_are_those_of_fit():
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (40, 3)).astype(float), columns=[220045, 8867, 51])
+    imputer = MissForestImputer(n_estimators=2, max_iter=2, random_state=0).fit(X)
+    imputer.transform(X)
+    with pytest.raises(ValueError, match="MissForestImputer was fitted with, in the same order"):
+        imputer.transform(X[[51, 220045, 8867]])
+
+
+def test_what_is_no_number_is_named():
+    X = pd.DataFrame({"age": [30.0, 0.0, 50.0], "triage": ["low", "med", "low"]})
+    with pytest.raises(ValueError, match="X holds 'low', which is no number, in column 'triage'"):
+        MissForestImputer().fit(X)
+    with pytest.raises(ValueError, match="X contains infinite values in column 'triage'"):
+        MissForestImputer().fit(X.assign(triage=[1.0, np.inf, 2.0]))
