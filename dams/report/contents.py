@@ -12,7 +12,7 @@ import pandas as pd
 from dams.datasets.registry import DATASETS, title_of
 from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
-from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES
+from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES, wanted_outputs
 from dams.report.evidence import Evidence, read_json, read_table
 
 # Parts of a run with a folder of their own: all their tables and figures are shown.
@@ -82,7 +82,7 @@ def config_of(evidence: Evidence) -> Config | None:
 def outputs_of(evidence: Evidence) -> tuple[list[Item], list[str]]:
     """Tables and figures of the studies that exist, and the names of those that were asked for and do not."""
     config = config_of(evidence)
-    wanted = design.outputs(config) if config else {}
+    wanted = wanted_outputs(config) if config else {}
     found = {
         path.stem: path.parent.name
         for pattern in ("tables/*.html", "figures/*.svg")

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from dams.experiments.config import parse, read
-from dams.experiments.design import Label, blocks, cell_keys, fit_groups, outputs
+from dams.experiments.design import Label, blocks, cell_keys, fit_groups
 from dams.experiments.methods import METHODS, Method
+from dams.experiments.outputs import wanted_outputs
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,7 +94,7 @@ def test_labels_are_those_that_any_fit_needs(small, study):
 def test_outputs_gather_all_studies_that_ask_for_them(small, study):
     study["outputs"] = ["table1", "error_against_epsilon"]
     small["studies"]["two"] = study | {"datasets": ["digits", "diabetes"], "outputs": ["table1", "intervals"]}
-    made = outputs(parse(small))
+    made = wanted_outputs(parse(small))
     assert made["table1"]["studies"] == ["one", "two"]
     assert made["table1"]["dataset"] is None
     assert made["error_against_epsilon"] == {

@@ -34,7 +34,8 @@ class Project:
     def command(self, *arguments: str, cores: int = 1, config: str = "run.yaml") -> dict:
         """Arguments of `subprocess`."""
         environment = os.environ | {"PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
-        call = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", config, *arguments]
+        # --configfile takes all names that follow it, so that a target must not come next.
+        call = [sys.executable, "-m", "snakemake", "--configfile", config, "--cores", str(cores), *arguments]
         return {"args": call, "cwd": self.folder, "env": environment}
 
     def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
