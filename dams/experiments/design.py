@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -74,6 +75,11 @@ class Block:
     def path(self) -> str:
         """Where its records go, without folder and suffix."""
         return f"{self.study}/{self.dataset}-{self.group}-{self.number:04d}"
+
+    @property
+    def digest(self) -> str:
+        """Another text for whatever changes what the job does, and the same in every process."""
+        return hashlib.blake2b(repr(self).encode(), digest_size=16).hexdigest()
 
     @property
     def cell_seconds(self) -> float:

@@ -44,6 +44,25 @@ def edit(project, module):
         stream.write("\n# edited\n")
 
 
+def test_another_configuration_runs_what_it_changes(project):
+    project.configure(configuration())
+    first = made(project)
+    assert len(first) == 4 * 2
+    assert planned(project) == {}
+
+    # The files keep their names.
+    project.configure(configuration(seed=2))
+    assert planned(project) == {"run_block": 2, "gather_records": 1}
+    assert made(project)["score"].ne(first["score"]).all()
+
+    # Fewer and larger jobs, under the name of the first: all rows are there, and as they were.
+    project.configure(configuration(block_size={"linear": 4}))
+    pd.testing.assert_frame_equal(made(project), first)
+    project.configure(configuration(block_size={"linear": 1}))
+    pd.testing.assert_frame_equal(made(project), first)
+    assert planned(project) == {}
+
+
 def test_an_edit_runs_what_rests_on_it(project):
     project.configure(configuration())
     made(project)

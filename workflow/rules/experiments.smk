@@ -26,6 +26,8 @@ rule run_block:
         ),
     params:
         block=block_of,
+        # Snakemake keeps no account of objects, so this tells it that the block is another one.
+        design=lambda wildcards: block_of(wildcards).digest,
     message:
         "Running {wildcards.study}: {wildcards.group} on {wildcards.dataset}, block {wildcards.number}"
     script:
