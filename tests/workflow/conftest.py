@@ -40,14 +40,15 @@ class Project:
 
     def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
         """Run Snakemake to its end; stdout holds stderr too."""
-        return self._finish(self.command(*arguments, **options))
+        return self.finish(self.command(*arguments, **options))
 
     def dams(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the command `dams` to its end."""
         call = [sys.executable, "-c", "import sys; from dams.cli import main; sys.exit(main())", *arguments]
-        return self._finish(self.command() | {"args": call})
+        return self.finish(self.command() | {"args": call})
 
-    def _finish(self, command: dict) -> subprocess.CompletedProcess:
+    def finish(self, command: dict) -> subprocess.CompletedProcess:
+        """Run a command to its end."""
         return subprocess.run(
             **command,
             stdout=subprocess.PIPE,

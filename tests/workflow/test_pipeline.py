@@ -190,3 +190,14 @@ def test_a_method_a_data_set_and_a_figure_are_a_file_and_a_line_each(project):
     assert "NOTE: 2 fits failed" in answer.stdout
     assert "results/recipes/failures.csv" in answer.stdout
     assert "Fits that failed: 2." in (results / "tables/table1.md").read_text(encoding="utf-8")
+
+
+def test_another_dams_than_that_of_the_folder_is_refused(project):
+    """Rules would follow this folder, jobs the installed package; here the one that the tests are run with."""
+    command = project.command("--dry-run", config="config/smoke.yaml")
+    del command["env"]["PYTHONPATH"]
+    answer = project.finish(command)
+    assert answer.returncode != 0
+    assert f"The rules are those of {project.folder}, but jobs would import " in answer.stdout
+    assert 'pip install --editable ".[pipeline]"' in answer.stdout
+    assert "Traceback" not in answer.stdout

@@ -1,4 +1,25 @@
 # Configuration and the functions that all rules share.
+import subprocess
+import sys
+from pathlib import Path
+
+from snakemake.settings.types import DeploymentMethod
+
+# Scripts import the installed dams, rules the one beside the Snakefile: they must be the same. Asked of a Python without
+# this folder on its path, as a script's is. Under conda the environment sees to it.
+if DeploymentMethod.CONDA not in workflow.deployment_settings.deployment_method:
+    installed = subprocess.run(
+        [sys.executable, "-P", "-c", "import dams; print(dams.__path__[0])"],
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    checkout = Path(workflow.basedir, "dams").resolve()
+    if not installed or Path(installed).resolve() != checkout:
+        raise WorkflowError(
+            f"The rules are those of {checkout.parent}, but jobs would import {installed or 'no dams at all'}. "
+            'Install this folder: pip install --editable ".[pipeline]"'
+        )
+
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
