@@ -134,6 +134,15 @@ def test_paired_differences_are_bold_where_zero_is_excluded(crossed_records):
     assert entries[2].text.startswith("−0.")
 
 
+def test_a_single_pair_has_a_difference_but_no_interval(make_records):
+    """One of several draws in which both methods were fitted tells nothing of the spread either."""
+    one = [{"method": "oracle", "score": 0.25}, {"method": "source", "score": 0.26}]
+    failed = [{"method": "oracle", "draw": 1, "score": None}, {"method": "source", "draw": 1, "score": 0.5}]
+    for rows in (one, one + failed):
+        entry = paired(make_records(rows), QUICK).sections[0].rows[0][1][0]
+        assert entry == Entry("−0.010")
+
+
 @pytest.fixture
 def small():
     return Table(
