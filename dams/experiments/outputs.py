@@ -42,7 +42,7 @@ OUTPUTS: dict[str, Output] = {
     "intervals": Output(
         "table",
         "dams.report.intervals:intervals",
-        "Target MSE/Var(Y) with 95 % intervals over β and rate draws, and, beside them, the pooled ones as published.",
+        "Target MSE/Var(Y) with intervals over β and rate draws, and, beside them, the pooled ones as published.",
         each_dataset=True,
     ),
     "paired_differences": Output(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dams.experiments.outputs import OUTPUTS
 from dams.experiments.records import write_csv
 from dams.report.intervals import intervals
 from dams.report.make import make_output
@@ -112,6 +113,13 @@ def test_intervals_are_crossed_and_beside_them_pooled(crossed_records):
     assert crossed == f"{row['mean']:.3f} ({row['lower']:.3f} – {row['upper']:.3f})"
     assert pooled == f"{row['mean']:.3f} ({row['pooled_lower']:.3f} – {row['pooled_upper']:.3f})"
     assert "95%" in table.title
+
+
+def test_the_level_of_intervals_is_that_of_the_configuration(crossed_records):
+    """The table says it; a caption, which is the same for every run, does not."""
+    table = intervals(crossed_records, Bootstrap(replicates=100, confidence=0.9))
+    assert "90%" in table.title
+    assert not [output.caption for output in OUTPUTS.values() if "%" in output.caption]
 
 
 def test_a_single_run_has_no_interval(make_records):
