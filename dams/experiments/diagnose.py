@@ -21,7 +21,7 @@ from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenari
 from dams.experiments.design import CellKey, Label, cell_keys
 from dams.experiments.eicu import describe_relative_missingness
 from dams.experiments.seeding import generator
-from dams.models.linear import least_squares
+from dams.models.linear import correlation_form, least_squares
 from dams.moments import relative_rates
 from dams.relative import estimate_relative_missingness
 
@@ -112,8 +112,7 @@ def _build(wanted: Diagnosed, tables: Mapping[str, pd.DataFrame], seed: int) -> 
 
 def _conditioning(cell: Cell) -> dict[str, float]:
     moments = adjust_moments(cell.source_train.moments, cell.target_train.moments, cell.relative_missingness.r)
-    scale = np.sqrt(np.abs(np.diagonal(moments.covariance)))
-    scaled = moments.covariance / np.outer(*[np.where(scale > 0, scale, 1)] * 2)
+    scaled, _ = correlation_form(moments.covariance)
     return {"condition": least_squares(moments).condition, "least_eigenvalue": float(linalg.eigvalsh(scaled)[0])}
 
 
