@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -10,9 +11,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
+from dams.experiments import config
+
+# The account with which eICU is downloaded: name and password.
+ACCOUNT = ("PHYSIONET_USERNAME", "PHYSIONET_PASSWORD")
+# With these Snakemake runs no job.
+_NO_JOBS = {"-n", "--dry-run", "--dryrun", "--unlock", "--lint", "--list", "--list-rules", "--summary", "--dag"}
 _STEPS = re.compile(r"^(\d+) of (\d+) steps \(\d+%\) done")
 _JOB = re.compile(r"^Job \d+: (.*)")
 _ERROR = re.compile(r"^(\w*Error\b|\w*Exception\b|Error in rule|Traceback|Exiting because|\S+: error: )")
@@ -96,21 +104,58 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] = sys.stderr) -> i
     """Run Snakemake, pass INT and TERM on to it, and return its exit code.
 
     It gets a session of its own: a terminal's interrupt then reaches it once, from here, and it stops its jobs as it
-    would without this.
+    would without this. Every run has a log of its own, for another may be going on or have failed; `log` is a link to
+    that of the run which was the last to start or end, so after a run to its own.
     """
+    environment = os.environ | _account(command)
     log.parent.mkdir(parents=True, exist_ok=True)
+    own = log.with_name(f"{log.stem}-{datetime.now():%Y%m%d-%H%M%S-%f}{log.suffix}")
     with (
-        open(log, "w", encoding="utf-8") as file,
+        open(own, "x", encoding="utf-8") as file,
         subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace", start_new_session=True
+            command,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+            env=environment,
         ) as child,
         _passing_on(child),
     ):
         assert child.stderr is not None
+        _link(log, own)
         follow(iter(child.stderr.readline, ""), file, ProgressLine(stream), stream)
         code = child.wait()
+        _link(log, own)
     # As a shell would say that a signal ended it.
     return code if code >= 0 else 128 - code
+
+
+def _link(log: Path, own: Path) -> None:
+    """Let `log` stand for the file `own` beside it."""
+    link = own.with_suffix(".link")
+    link.symlink_to(own.name)
+    os.replace(link, log)
+
+
+def _account(command: Sequence[str]) -> dict[str, str]:
+    """Name and password for a run that downloads eICU, asked for here: nobody sees the question of a job.
+
+    They go into the environment of that run, and nowhere else.
+    """
+    if "--configfile" not in command or _NO_JOBS & set(command) or all(os.environ.get(name) for name in ACCOUNT):
+        return {}
+    eicu = config.read(command[command.index("--configfile") + 1]).eicu
+    if eicu is None or eicu.source != "physionet" or (Path(eicu.folder) / "downloaded.json").exists():
+        return {}
+    if sys.stdin.isatty():
+        from dams.datasets.physionet import find_credentials
+
+        found = find_credentials()
+        if found.username and found.password:
+            return dict(zip(ACCOUNT, (found.username, found.password), strict=True))
+    sys.exit(f"eICU is downloaded with your PhysioNet account: set {' and '.join(ACCOUNT)}, then run again.")
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def crossed_bootstrap(
     if not known.any():
         return Interval(np.nan, np.nan, np.nan)
     mean = float(np.where(known, values, 0.0).sum() / known.sum())
-    if values.size == 1:
+    if known.sum() == 1:
         return Interval(mean, np.nan, np.nan)
     means = crossed_replicates(values, replicates=replicates, random_state=random_state)
     tail = (1 - confidence) / 2

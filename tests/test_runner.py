@@ -1,6 +1,8 @@
 """`dams run`: progress on a terminal and off it, the whole log in a file, errors in full, signals passed on."""
 
+import hashlib
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -8,9 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dams.cli import main
-from dams.runner import ProgressLine, duration, follow, run
+from dams.runner import ACCOUNT, ProgressLine, duration, follow, run
 
 ROOT = Path(__file__).parents[1]
 LOG = """Building DAG of jobs...
@@ -105,6 +108,83 @@ def test_exit_code_and_log_are_those_of_the_command(tmp_path):
     assert run([sys.executable, "-c", code], tmp_path / "logs" / "it.log", stream=stream) == 3
     assert (tmp_path / "logs" / "it.log").read_text() == "ValueError: no\n"
     assert "ValueError: no" in stream.getvalue()
+
+
+def test_a_run_leaves_the_logs_of_others_alone(tmp_path):
+    """A second one is started while the first goes on."""
+    log = tmp_path / "logs" / "it.log"
+
+    def speak(words, then="pass"):
+        return [sys.executable, "-c", f"import sys; print({words!r}, file=sys.stderr); {then}"]
+
+    run(speak("before"), log, stream=io.StringIO())
+    second = f"from dams.runner import run; from pathlib import Path; run({speak('refused')!r}, Path({str(log)!r}))"
+    run(speak("begun", f"{second}; print('ended', file=sys.stderr)"), log, stream=io.StringIO())
+    # What the last one says of its log is true.
+    assert log.read_text().splitlines()[0] == "begun"
+    assert log.read_text().splitlines()[-1] == "ended"
+    texts = {path.read_text().splitlines()[0] for path in log.parent.glob("it-*.log")}
+    assert texts == {"before", "begun", "refused"}
+    assert sorted(path.suffix for path in log.parent.iterdir()) == [".log"] * 4
+
+
+@pytest.fixture
+def physionet(tmp_path, monkeypatch):
+    """A command that runs a configuration with eICU from PhysioNet and tells a digest of its password."""
+    for name in ACCOUNT:
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "mine.yaml"
+    study = {"datasets": ["digits"], "regimes": [{"kind": "free"}], "models": {"linear": {"draws": 1}}}
+    eicu = {"source": "physionet", "folder": str(tmp_path / "eicu")}
+    path.write_text(yaml.safe_dump({"name": "mine", "studies": {"one": study | {"methods": ["oracle"]}}, "eicu": eicu}))
+    telling = "import hashlib, os, sys; account = ' '.join(os.environ.get(n, '') for n in sys.argv[1:3])\n"
+    telling += "print(hashlib.sha256(account.encode()).hexdigest(), file=sys.stderr)"
+    return [sys.executable, "-c", telling, *ACCOUNT, "--configfile", str(path), "--cores", "1"]
+
+
+def told(*account):
+    return hashlib.sha256(" ".join(account).encode()).hexdigest()
+
+
+def test_the_account_is_asked_for_before_the_run_and_kept_nowhere(physionet, tmp_path, monkeypatch, capfd, caplog):
+    name, password = "ada", "analytical engine"
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("builtins.input", lambda prompt: name)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: password)
+    stream = Terminal()
+    assert run(physionet, tmp_path / "it.log", stream=stream) == 0
+    assert (tmp_path / "it.log").read_text().strip() == told(name, password)
+    assert not set(ACCOUNT) & set(os.environ)
+    written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    written += [stream.getvalue(), caplog.text, *capfd.readouterr()]
+    for secret in (name + " ", password):
+        assert not any(secret in text for text in written)
+
+
+@pytest.mark.parametrize("answer", [None, ""], ids=["no terminal", "an empty answer"])
+def test_without_an_account_nothing_starts(physionet, tmp_path, monkeypatch, answer):
+    if answer is not None:
+        monkeypatch.setattr("sys.stdin", Terminal())
+        monkeypatch.setattr("builtins.input", lambda prompt: "ada")
+        monkeypatch.setattr("getpass.getpass", lambda prompt: answer)
+    with pytest.raises(SystemExit, match="set PHYSIONET_USERNAME and PHYSIONET_PASSWORD, then run again"):
+        run(physionet, tmp_path / "it.log", stream=io.StringIO())
+    assert not (tmp_path / "it.log").exists()
+
+
+def test_nobody_is_asked_where_no_account_is_needed(physionet, tmp_path, monkeypatch):
+    def start(*further):
+        assert run([*physionet, *further], tmp_path / "it.log", stream=io.StringIO()) == 0
+        return (tmp_path / "it.log").read_text().strip()
+
+    assert start("--dry-run") == start("--unlock") == told("", "")
+    (tmp_path / "eicu").mkdir()
+    (tmp_path / "eicu" / "downloaded.json").touch()
+    assert start() == told("", "")
+    (tmp_path / "eicu" / "downloaded.json").unlink()
+    for variable, value in zip(ACCOUNT, ("ada", "secret"), strict=True):
+        monkeypatch.setenv(variable, value)
+    assert start() == told("ada", "secret")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

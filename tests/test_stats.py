@@ -86,8 +86,10 @@ def test_nothing_known_gives_nothing():
         assert np.isnan([interval.mean, interval.lower, interval.upper]).all()
 
 
-def test_one_value_has_a_mean_but_no_interval():
-    for interval in (crossed_bootstrap(np.array([[2.0]])), pooled_interval(np.array([[2.0]]))):
+@pytest.mark.parametrize("others", [[], [np.nan, np.nan]], ids=["alone", "among failures"])
+def test_one_value_has_a_mean_but_no_interval(others):
+    values = np.array([[2.0, *others]])
+    for interval in (crossed_bootstrap(values), pooled_interval(values)):
         assert interval.mean == 2
         assert np.isnan([interval.lower, interval.upper]).all()
 

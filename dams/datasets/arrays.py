@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from dams.files import whole_file
+
 
 def save_covariates(covariates: pd.DataFrame, path: str | Path) -> None:
     """Write a DataFrame of floats; a reader sees the old file or the whole new one."""
-    partial = Path(f"{path}.partial")
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    with open(partial, "wb") as stream:
+    with whole_file(path) as partial, open(partial, "wb") as stream:
         np.savez(stream, values=covariates.to_numpy(dtype=float), columns=np.array(covariates.columns, dtype=np.str_))
-    os.replace(partial, path)
 
 
 def load_covariates(path: str | Path) -> pd.DataFrame:

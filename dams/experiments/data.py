@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from dams.datasets.download import fetch
 from dams.datasets.registry import DATASETS
 from dams.datasets.sources import UCI
 from dams.datasets.tabular import OwnTable, load_csv
+from dams.files import whole_file
 
 # Rows are split 4:1:4:1, and scores are taken on the smallest part: of fewer rows than this, on fewer than five.
 MIN_ROWS = 50
@@ -31,10 +31,8 @@ def download(name: str, folder: str | Path, *, data_dir: str | None) -> list[dic
 
 def write_json(content: Any, path: str | Path) -> None:
     """Write so that a reader sees the old file or the whole new one."""
-    partial = Path(f"{path}.partial")
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load_own_table(table: dict[str, Any]) -> OwnTable:

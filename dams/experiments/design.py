@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from dams.experiments.config import Config, Study
 from dams.experiments.costs import cell_seconds, cells_a_job
 from dams.experiments.methods import METHODS
-from dams.experiments.outputs import OUTPUTS
 from dams.missingness import Free, Nested, Opposing
+
+# A job gets its block and needs neither the configuration nor the report: an edit there leaves records as they are.
+if TYPE_CHECKING:
+    from dams.experiments.config import Config, Study
 
 Sampler = Nested | Free | Opposing
 
@@ -74,6 +77,11 @@ class Block:
         return f"{self.study}/{self.dataset}-{self.group}-{self.number:04d}"
 
     @property
+    def digest(self) -> str:
+        """Another text for whatever changes what the job does, and the same in every process."""
+        return hashlib.blake2b(repr(self).encode(), digest_size=16).hexdigest()
+
+    @property
     def cell_seconds(self) -> float:
         """Expected seconds of one of its cells."""
         return cell_seconds(self.dataset, self.rows, self.fits, len(self.label_kinds))
@@ -128,16 +136,3 @@ def blocks(config: Config) -> Iterator[Block]:
                 size = config.block_size.get(group) or cells_a_job(len(cells), whole.cell_seconds)
                 for number, start in enumerate(range(0, len(cells), size)):
                     yield replace(whole, number=number, cells=tuple(cells[start : start + size]))
-
-
-def outputs(config: Config) -> dict[str, dict[str, Any]]:
-    """Tables and figures of a run by file name: which output, of what kind, from which studies and data set."""
-    made: dict[str, dict[str, Any]] = {}
-    for study_name, study in config.studies.items():
-        for name in study.outputs:
-            output = OUTPUTS[name]
-            for dataset in study.datasets if output.each_dataset else [None]:
-                file = f"{name}_{dataset}" if dataset else name
-                entry = made.setdefault(file, {"name": name, "kind": output.kind, "studies": [], "dataset": dataset})
-                entry["studies"].append(study_name)
-    return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,15 @@ from dams.datasets.registry import is_scenario
 from dams.diagnostics import check_ucar
 from dams.estimators.closed_form import adjust_moments
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
-from dams.experiments.config import Config
 from dams.experiments.design import CellKey, Label, cell_keys
 from dams.experiments.eicu import describe_relative_missingness
 from dams.experiments.seeding import generator
-from dams.models.linear import least_squares
+from dams.models.linear import correlation_form, least_squares
 from dams.moments import relative_rates
 from dams.relative import estimate_relative_missingness
+
+if TYPE_CHECKING:
+    from dams.experiments.config import Config
 
 # The covariates of a cell do not depend on its labels.
 LABELS = (Label("random_linear"),)
@@ -110,8 +112,7 @@ def _build(wanted: Diagnosed, tables: Mapping[str, pd.DataFrame], seed: int) -> 
 
 def _conditioning(cell: Cell) -> dict[str, float]:
     moments = adjust_moments(cell.source_train.moments, cell.target_train.moments, cell.relative_missingness.r)
-    scale = np.sqrt(np.abs(np.diagonal(moments.covariance)))
-    scaled = moments.covariance / np.outer(*[np.where(scale > 0, scale, 1)] * 2)
+    scaled, _ = correlation_form(moments.covariance)
     return {"condition": least_squares(moments).condition, "least_eigenvalue": float(linalg.eigvalsh(scaled)[0])}
 
 

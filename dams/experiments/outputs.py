@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dams.registry import load
+
+if TYPE_CHECKING:
+    from dams.experiments.config import Config
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ OUTPUTS: dict[str, Output] = {
     "intervals": Output(
         "table",
         "dams.report.intervals:intervals",
-        "Target MSE/Var(Y) with 95 % intervals over β and rate draws, and, beside them, the pooled ones as published.",
+        "Target MSE/Var(Y) with intervals over β and rate draws, and, beside them, the pooled ones as published.",
         each_dataset=True,
     ),
     "paired_differences": Output(
@@ -92,3 +95,16 @@ THEORY_FIGURES: dict[str, Output] = {
         "A filter that can only delete reproduces the target where it loses more, and nowhere else.",
     ),
 }
+
+
+def wanted_outputs(config: Config) -> dict[str, dict[str, Any]]:
+    """Tables and figures of a run by file name: which output, of what kind, from which studies and data set."""
+    made: dict[str, dict[str, Any]] = {}
+    for study_name, study in config.studies.items():
+        for name in study.outputs:
+            output = OUTPUTS[name]
+            for dataset in study.datasets if output.each_dataset else [None]:
+                file = f"{name}_{dataset}" if dataset else name
+                entry = made.setdefault(file, {"name": name, "kind": output.kind, "studies": [], "dataset": dataset})
+                entry["studies"].append(study_name)
+    return made

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from dams.files import whole_file
 
 # What a row is about, then what was measured. A row without a score says in `failure` why.
 KEYS = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model", "method", "draw", "beta"]
@@ -37,10 +38,8 @@ def as_records(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
     """Write so that a reader sees the old file or the whole new one, never a part."""
-    partial = Path(f"{path}.partial")
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(partial, index=False, lineterminator="\n")
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        frame.to_csv(partial, index=False, lineterminator="\n")
 
 
 def read_records(path: str | Path) -> pd.DataFrame:

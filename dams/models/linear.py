@@ -68,7 +68,7 @@ def solve_symmetric(A: Array, B: Array) -> Array:
 
     Columns are brought to one scale first, so that the rank does not depend on the units of the data.
     """
-    scaled, scale = _correlation_form(A)
+    scaled, scale = correlation_form(A)
     right = B / scale[:, None]
     factor = _cholesky(scaled)
     if factor is not None:
@@ -81,7 +81,7 @@ def solve_symmetric(A: Array, B: Array) -> Array:
 
 def is_positive_definite(A: Array) -> bool:
     """Whether symmetric A is positive definite, apart from directions in which it vanishes."""
-    return _cholesky(_correlation_form(A)[0]) is not None or smallest_eigenvalue(A) > 0
+    return _cholesky(correlation_form(A)[0]) is not None or smallest_eigenvalue(A) > 0
 
 
 def smallest_eigenvalue(A: Array) -> float:
@@ -91,11 +91,12 @@ def smallest_eigenvalue(A: Array) -> float:
 
 def spectrum(A: Array) -> Array:
     """Eigenvalues of A in correlation form, without those that are rounding noise."""
-    values = linalg.eigvalsh(_correlation_form(A)[0])
+    values = linalg.eigvalsh(correlation_form(A)[0])
     return values[_does_not_vanish(values)]
 
 
-def _correlation_form(A: Array) -> tuple[Array, Array]:
+def correlation_form(A: Array) -> tuple[Array, Array]:
+    """Bring the columns of symmetric A to one scale; return it with what each was divided by."""
     diagonal = np.abs(np.diagonal(A))
     scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
     return A / np.outer(scale, scale), scale

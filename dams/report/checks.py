@@ -83,7 +83,7 @@ class Ratio(Leaf):
         ratio = float(np.nanmean(first) / np.nanmean(second))
         yield Measurement(
             f"{_words(self.first)} / {_words(self.second)}",
-            _percentiles(ratio, above / below, confidence, enough=first.size > 1),
+            _percentiles(ratio, above / below, confidence, enough=np.isfinite(first).sum() > 1),
             self.expect.region(),
             len(first),
         )

@@ -13,7 +13,9 @@ def closing_words(results: str | Path) -> str:
         stems = sorted({path.stem for path in folder.glob(f"{name}/*")})
         if stems:
             lines.append(f"  {name + '/':<9} {', '.join(stems)}")
-    lines.append("  records.csv, timings.csv, provenance.json")
+    files = [name for name in ("records.csv", "timings.csv", "provenance.json") if (folder / name).exists()]
+    if files:
+        lines.append(f"  {', '.join(files)}")
     failures = folder / "failures.csv"
     if failures.exists():
         with open(failures, encoding="utf-8") as stream:

@@ -11,8 +11,7 @@ import pandas as pd
 
 from dams.datasets.registry import DATASETS, title_of
 from dams.experiments import design
-from dams.experiments.config import Config, ConfigError, parse
-from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES
+from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES, wanted_outputs
 from dams.report.evidence import Evidence, read_json, read_table
 
 # Parts of a run with a folder of their own: all their tables and figures are shown.
@@ -71,18 +70,10 @@ class Item:
         return next(file for suffix in (".html", ".svg", ".csv") for file in self.files if file.endswith(suffix))
 
 
-def config_of(evidence: Evidence) -> Config | None:
-    """Return the run's configuration, None where it is not known or of another version."""
-    try:
-        return parse(evidence.config) if evidence.config else None
-    except ConfigError:
-        return None
-
-
 def outputs_of(evidence: Evidence) -> tuple[list[Item], list[str]]:
     """Tables and figures of the studies that exist, and the names of those that were asked for and do not."""
-    config = config_of(evidence)
-    wanted = design.outputs(config) if config else {}
+    config = evidence.run
+    wanted = wanted_outputs(config) if config else {}
     found = {
         path.stem: path.parent.name
         for pattern in ("tables/*.html", "figures/*.svg")
@@ -137,7 +128,7 @@ def _position(names: list[str]) -> Callable[[str], int]:
 
 def what_is_missing(evidence: Evidence) -> list[str]:
     """Say, one line each, what the configuration asks for and the folder lacks."""
-    folder, config = evidence.folder, config_of(evidence)
+    folder, config = evidence.folder, evidence.run
     lines = []
     if config is None:
         lines.append("The configuration of this run is not known, so what it lacks can't be told.")

@@ -14,7 +14,9 @@ from dams.experiments.methods import METHODS
 from dams.report.figures import legend_below, line_of, new_figure
 from dams.report.summary import Bootstrap, in_display_order
 
-CELL = ["dataset", "regime", "epsilon", "draw", "beta"]
+# A draw of the rates, which all β and methods of a study share, with one kind of labels.
+DRAW = ["experiment", "dataset", "regime", "epsilon", "labels", "draw"]
+CELL = [*DRAW, "beta"]
 
 
 def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
@@ -94,8 +96,7 @@ def _limit(panels: Sequence[Axes], records: pd.DataFrame, datasets: list[str], *
 
 def _points(records: pd.DataFrame) -> pd.DataFrame:
     """Mean over β of every rate draw: the draw is what the distance belongs to."""
-    keys = ["method", "regime", "epsilon", "draw"]
-    return records.groupby(keys, dropna=False)[["rate_distance", "score"]].mean().reset_index()
+    return records.groupby(["method", *DRAW], dropna=False)[["rate_distance", "score"]].mean().reset_index()
 
 
 def fit_line(points: pd.DataFrame, grid: np.ndarray, options: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,8 +14,10 @@ import pandas as pd
 
 from dams.datasets.arrays import load_covariates
 from dams.datasets.registry import title_of
+from dams.experiments import design
+from dams.experiments.config import Config, ConfigError, parse
 from dams.experiments.methods import METHODS
-from dams.experiments.records import COLUMNS, gather, read_records
+from dams.experiments.records import COLUMNS, KEYS, gather, read_records
 from dams.models import MODELS
 from dams.report.summary import COMPARISON, Bootstrap, score_table
 from dams.report.tables import REGIME_SYMBOLS
@@ -43,6 +45,14 @@ class Evidence:
         return {}
 
     @cached_property
+    def run(self) -> Config | None:
+        """The configuration, checked; None where it is not known or of another version."""
+        try:
+            return parse(self.config) if self.config else None
+        except ConfigError:
+            return None
+
+    @cached_property
     def bootstrap(self) -> Bootstrap:
         """How this run makes its intervals."""
         return Bootstrap(**self.config.get("bootstrap", {}), seed=self.config.get("seed", 0))
@@ -52,8 +62,18 @@ class Evidence:
         """All records; of an interrupted run, those of the blocks that were finished."""
         if (self.folder / "records.csv").exists():
             return read_records(self.folder / "records.csv")
-        blocks = [path for path in self.folder.glob("blocks/*/*.csv") if not path.name.endswith(".timings.csv")]
-        return gather(sorted(blocks)) if blocks else pd.DataFrame(columns=COLUMNS)
+        # Where blocks were cut anew, files of the earlier cut may hold the same cells: the newest count.
+        blocks = sorted(self._blocks(), key=lambda path: (path.stat().st_mtime, path))
+        if not blocks:
+            return pd.DataFrame(columns=COLUMNS)
+        return gather(blocks).drop_duplicates(KEYS, keep="last", ignore_index=True)
+
+    def _blocks(self) -> list[Path]:
+        """Files of the blocks that were finished, if the configuration is known of those that belong to it."""
+        if self.run is None:
+            return [path for path in self.folder.glob("blocks/*/*.csv") if not path.name.endswith(".timings.csv")]
+        paths = [self.folder / "blocks" / f"{block.path}.csv" for block in design.blocks(self.run)]
+        return [path for path in paths if path.exists()]
 
     @cached_property
     def theory(self) -> pd.DataFrame:

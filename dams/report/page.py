@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from markupsafe import Markup
 
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
+from dams.files import whole_file
 from dams.report.claims import Verdict, check_claims, read_claims
 from dams.report.comparison import compare
 from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
@@ -54,9 +54,8 @@ def write_page(folder: str | Path, *, raw: str | Path = "data/raw") -> Path:
     """Write report.html into a results folder; `raw` holds what is known of the raw files."""
     folder = Path(folder)
     page = folder / "report.html"
-    partial = page.with_suffix(".html.partial")
-    partial.write_text(render(Evidence(folder), Path(raw)), encoding="utf-8")
-    os.replace(partial, page)
+    with whole_file(page) as partial:
+        partial.write_text(render(Evidence(folder), Path(raw)), encoding="utf-8")
     return page
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from dams.experiments.methods import METHODS
@@ -43,5 +45,8 @@ def paired(records: pd.DataFrame, bootstrap: Bootstrap) -> Table:
 def _entry(row: dict | None) -> Entry:
     if row is None:
         return Entry("—")
-    text = f"{row['difference']:+.3f} ({row['lower']:+.3f} – {row['upper']:+.3f})".replace("-", "−")
-    return Entry(text, bold=bool(row["lower"] > 0 or row["upper"] < 0))
+    text = f"{row['difference']:+.3f}"
+    # A single cell has no interval.
+    if not math.isnan(row["lower"]):
+        text += f" ({row['lower']:+.3f} – {row['upper']:+.3f})"
+    return Entry(text.replace("-", "−"), bold=bool(row["lower"] > 0 or row["upper"] < 0))

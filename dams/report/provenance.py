@@ -15,6 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from dams.files import whole_file
+
 PACKAGES = ["dams", "numpy", "scipy", "pandas", "scikit-learn", "xgboost-cpu", "matplotlib", "snakemake"]
 # Under the results folder: the times at which Snakemake started to work on the run.
 STARTS = "logs/starts.txt"
@@ -35,7 +37,8 @@ def write_provenance(path: str | Path, config: dict[str, Any], results: str | Pa
         "peak_memory_mb": peak_memory(benchmarks),
         "job_seconds": job_seconds(benchmarks),
     }
-    Path(path).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def note_start(results: str | Path) -> None:

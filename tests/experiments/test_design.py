@@ -1,12 +1,15 @@
 """From a configuration to jobs: every fit once, whatever the size of blocks."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dams.experiments.config import parse, read
-from dams.experiments.design import Label, blocks, cell_keys, fit_groups, outputs
+from dams.experiments.design import Label, blocks, cell_keys, fit_groups
 from dams.experiments.methods import METHODS, Method
+from dams.experiments.outputs import wanted_outputs
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,7 +96,7 @@ def test_labels_are_those_that_any_fit_needs(small, study):
 def test_outputs_gather_all_studies_that_ask_for_them(small, study):
     study["outputs"] = ["table1", "error_against_epsilon"]
     small["studies"]["two"] = study | {"datasets": ["digits", "diabetes"], "outputs": ["table1", "intervals"]}
-    made = outputs(parse(small))
+    made = wanted_outputs(parse(small))
     assert made["table1"]["studies"] == ["one", "two"]
     assert made["table1"]["dataset"] is None
     assert made["error_against_epsilon"] == {
@@ -116,3 +119,44 @@ def test_the_paper_repeats_as_often_as_it_says():
     assert all((real[name].betas, real[name].draws) == (5, 20) for name in ("xgboost", "mlp"))
     assert studies["figure2a"].models["linear"].draws == 20
     assert studies["figure2a"].rows == studies["synthetic"].rows == 10_000
+
+
+CHANGES = {
+    "seed": lambda run, study: run.update(seed=1),
+    "rows": lambda run, study: study.update(rows=321),
+    "labels": lambda run, study: study.update(labels=["structural"]),
+    "draws": lambda run, study: study["models"]["linear"].update(draws=4),
+    "betas": lambda run, study: study["models"]["linear"].update(betas=2),
+    "engine": lambda run, study: study["models"]["linear"].update(engine="fast"),
+    "methods": lambda run, study: study["methods"].append("source"),
+    "rates": lambda run, study: study["regimes"][0].update(high=0.8),
+    "cells in a job": lambda run, study: run.update(block_size={"linear": 2}),
+}
+
+
+@pytest.fixture
+def plain(small, study):
+    study |= {
+        "datasets": ["redundant"],
+        "rows": 300,
+        "regimes": [{"kind": "free", "high": 0.9}],
+        "models": {"linear": {"draws": 3}},
+        "methods": ["oracle"],
+    }
+    return small
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+def test_the_digest_of_a_block_tells_any_change_of_what_it_does(plain, study, change):
+    before = [block.digest for block in blocks(parse(plain))]
+    change(plain, plain["studies"]["one"])
+    assert not {block.digest for block in blocks(parse(plain))} & set(before)
+
+
+def test_the_digest_of_a_block_is_the_same_in_every_process(plain):
+    (block,) = blocks(parse(plain))
+    script = "from dams.experiments.config import parse\nfrom dams.experiments.design import blocks\n"
+    script += f"print(*(block.digest for block in blocks(parse({plain!r}))))"
+    other = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert other.stdout.split() == [block.digest]
+    assert " at 0x" not in repr(block)

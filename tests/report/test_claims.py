@@ -127,6 +127,18 @@ def test_theory_is_taken_from_its_table(tmp_path):
     assert verdict(check, Evidence(tmp_path)) is Verdict.NOT_SUPPORTED
 
 
+@pytest.mark.parametrize("kind", ["difference", "ratio", "level"])
+def test_one_cell_among_failures_decides_nothing(evidence, make_records, kind):
+    folder = evidence().folder
+    rows = [
+        {"method": method, "draw": draw, "score": None if draw else score}
+        for draw in range(8)
+        for method, score in (("closed_form", 0.1), ("source", 0.5))
+    ]
+    write_csv(make_records(rows), folder / "records.csv")
+    assert verdict(RECORD_CHECKS[kind][0], Evidence(folder)) is Verdict.UNDECIDED
+
+
 @pytest.mark.parametrize(("rows", "expected"), [(5, Verdict.SUPPORTED), (6, Verdict.NOT_SUPPORTED)])
 def test_rows_are_counted(tmp_path, rows, expected):
     save_covariates(pd.DataFrame({"x": np.zeros(5)}), tmp_path / "data" / "adult.npz")

@@ -18,6 +18,14 @@ def test_results_are_listed_by_name(tmp_path):
     assert "failed" not in words
 
 
+def test_only_files_that_exist_are_named(tmp_path):
+    assert closing_words(tmp_path) == f"\nResults: {tmp_path}/"
+    write(tmp_path, "records.csv", "timings.csv")
+    assert "  records.csv, timings.csv" in closing_words(tmp_path).splitlines()
+    write(tmp_path, "provenance.json")
+    assert "  records.csv, timings.csv, provenance.json" in closing_words(tmp_path).splitlines()
+
+
 def test_failures_are_counted_and_located(tmp_path):
     (tmp_path / "failures.csv").write_text("experiment,failure\none,x\none,y\n")
     words = closing_words(tmp_path)

@@ -80,6 +80,20 @@ def test_a_method_on_fewer_cells_is_compared_with_the_oracle_of_the_same_cells(c
     assert row["score"] == source["score"].item() - of_oracle["score"].item()
 
 
+@pytest.mark.parametrize("differ", [{"labels": "structural"}, {"experiment": "two"}])
+def test_points_are_compared_with_the_oracle_of_the_same_labels_and_study(make_records, differ):
+    kinds = [({}, 0.1, 0.3), (differ, 0.5, 0.9)]
+    records = make_records(
+        {**kind, "dataset": "redundant", "method": method, "draw": draw, "score": score, "rate_distance": 1.0 + draw}
+        for kind, oracle, source in kinds
+        for method, score in (("oracle", oracle), ("source", source))
+        for draw in range(3)
+    )
+    np.testing.assert_allclose(sorted(above_oracle(records)["score"]), [0.2] * 3 + [0.4] * 3)
+    points = [line for line in draw("error_against_distance", records).axes[0].get_lines() if line.get_alpha()]
+    assert sorted(points[1].get_ydata()) == [0.3] * 3 + [0.9] * 3
+
+
 def test_a_panel_for_every_scenario_and_kind_of_label(epsilon_records):
     figure = draw("error_against_epsilon", epsilon_records)
     titles = [axes.get_title() for axes in figure.axes]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dams.experiments.outputs import OUTPUTS
 from dams.experiments.records import write_csv
 from dams.report.intervals import intervals
 from dams.report.make import make_output
@@ -114,6 +115,13 @@ def test_intervals_are_crossed_and_beside_them_pooled(crossed_records):
     assert "95%" in table.title
 
 
+def test_the_level_of_intervals_is_that_of_the_configuration(crossed_records):
+    """The table says it; a caption, which is the same for every run, does not."""
+    table = intervals(crossed_records, Bootstrap(replicates=100, confidence=0.9))
+    assert "90%" in table.title
+    assert not [output.caption for output in OUTPUTS.values() if "%" in output.caption]
+
+
 def test_a_single_run_has_no_interval(make_records):
     table = intervals(make_records([{"method": "source", "score": 0.25}]), QUICK)
     assert cells(table)["Source"][0].text == "0.250"
@@ -132,6 +140,15 @@ def test_paired_differences_are_bold_where_zero_is_excluded(crossed_records):
     assert entries[1] == Entry("—")
     assert entries[2].bold
     assert entries[2].text.startswith("−0.")
+
+
+def test_a_single_pair_has_a_difference_but_no_interval(make_records):
+    """One of several draws in which both methods were fitted tells nothing of the spread either."""
+    one = [{"method": "oracle", "score": 0.25}, {"method": "source", "score": 0.26}]
+    failed = [{"method": "oracle", "draw": 1, "score": None}, {"method": "source", "draw": 1, "score": 0.5}]
+    for rows in (one, one + failed):
+        entry = paired(make_records(rows), QUICK).sections[0].rows[0][1][0]
+        assert entry == Entry("−0.010")
 
 
 @pytest.fixture

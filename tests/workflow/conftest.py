@@ -34,19 +34,21 @@ class Project:
     def command(self, *arguments: str, cores: int = 1, config: str = "run.yaml") -> dict:
         """Arguments of `subprocess`."""
         environment = os.environ | {"PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
-        call = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", config, *arguments]
+        # --configfile takes all names that follow it, so that a target must not come next.
+        call = [sys.executable, "-m", "snakemake", "--configfile", config, "--cores", str(cores), *arguments]
         return {"args": call, "cwd": self.folder, "env": environment}
 
     def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
         """Run Snakemake to its end; stdout holds stderr too."""
-        return self._finish(self.command(*arguments, **options))
+        return self.finish(self.command(*arguments, **options))
 
     def dams(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the command `dams` to its end."""
         call = [sys.executable, "-c", "import sys; from dams.cli import main; sys.exit(main())", *arguments]
-        return self._finish(self.command() | {"args": call})
+        return self.finish(self.command() | {"args": call})
 
-    def _finish(self, command: dict) -> subprocess.CompletedProcess:
+    def finish(self, command: dict) -> subprocess.CompletedProcess:
+        """Run a command to its end."""
         return subprocess.run(
             **command,
             stdout=subprocess.PIPE,

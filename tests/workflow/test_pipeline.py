@@ -2,12 +2,16 @@
 
 import os
 import re
+import textwrap
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.workflow
+
+ROOT = Path(__file__).parents[2]
 
 
 def configuration(name="tiny", **changes):
@@ -104,80 +108,63 @@ def test_results_that_came_with_the_code_are_made_anew(project):
     assert re.search(r"^run_block +[1-9]", answer.stdout, re.MULTILINE)
 
 
-METHOD = '''"""Guess: labels predicted by the label mean."""
+# A method that refuses the second draw, to show what a failure looks like.
+GUESS = """import numpy as np
 
-import numpy as np
-
-from dams.experiments.cells import Cell
 from dams.models import Sample
 
 
-def guess(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:
-    """Train on covariates that say nothing; refuses the second draw, to show what a failure looks like."""
+def guess(cell, rng):
     if cell.key.draw == 1:
         raise ArithmeticError("this draw\\nis refused")
     return Sample(np.zeros_like(cell.source_train.X), cell.source_train.Y), cell.target_test
-'''
-METHOD_LINE = '    "guess": Method("Guess", "dams.experiments.methods.guess:guess"),\n'
-
-DATASET = '''"""A table of three columns."""
-
-import numpy as np
-import pandas as pd
+"""
+GUESS_LINE = '    "guess": Method("Guess", "dams.experiments.methods.guess:guess"),\n'
+# A step of a recipe: "1. `file`: …" or "2. In `REGISTRY` of `file`: …", then its code.
+STEP = re.compile(r"^\d\. (?:In `(\w+)` of )?`([\w/.]+)`.*?^   ```python\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
 
 
-def load_toy() -> pd.DataFrame:
-    """Return 120 rows of counts."""
-    values = np.random.default_rng(0).integers(0, 4, (120, 3)).astype(float)
-    return pd.DataFrame(values, columns=["a", "b", "c"])
-'''
-DATASET_LINE = '    "toy": Dataset("Toy", "table", "dams.datasets.toy:load_toy"),\n'
-
-FIGURE = '''"""Scores of all methods side by side."""
-
-import pandas as pd
-from matplotlib.figure import Figure
-
-from dams.report.figures import new_figure
-from dams.report.summary import Bootstrap, summarise
-
-
-def bars(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
-    """One bar a method."""
-    figure, axes = new_figure(1, 1, width=4, height=3)
-    means = summarise(records, bootstrap).groupby("method")["mean"].mean()
-    axes[0, 0].bar(means.index, means)
-    axes[0, 0].set_ylabel("target MSE / Var(Y)")
-    return figure
-'''
-FIGURE_LINE = '    "bars": Output("figure", "dams.report.bars:bars", "Scores side by side."),\n'
-
-
-def register(path, head, line):
+def register(path, registry, line):
     """Put one line right below the head of a registry."""
-    text = path.read_text(encoding="utf-8")
-    assert text.count(head) == 1
-    path.write_text(text.replace(head, head + line), encoding="utf-8")
+    text, found = re.subn(
+        rf"^({registry}: .* = {{\n)", lambda head: head[1] + line, path.read_text("utf-8"), flags=re.M
+    )
+    assert found == 1
+    path.write_text(text, encoding="utf-8")
+
+
+def follow_recipes(text, folder):
+    """Do what CONTRIBUTING.md says, to the letter; return the files and registries that were written to."""
+    done = []
+    for registry, file, block in STEP.findall(text):
+        if registry:
+            register(folder / file, registry, textwrap.indent(textwrap.dedent(block), "    "))
+        else:
+            assert not (folder / file).exists()
+            (folder / file).write_text(textwrap.dedent(block), encoding="utf-8")
+        done.append(registry or file)
+    return done
 
 
 def test_a_method_a_data_set_and_a_figure_are_a_file_and_a_line_each(project):
-    """The three recipes of CONTRIBUTING.md; the new method fails now and then, and the run says so and ends well."""
-    dams = project.folder / "dams"
-    (dams / "experiments/methods/guess.py").write_text(METHOD)
-    register(dams / "experiments/methods/__init__.py", "METHODS: dict[str, Method] = {\n", METHOD_LINE)
-    (dams / "datasets/toy.py").write_text(DATASET)
-    register(dams / "datasets/registry.py", "DATASETS: dict[str, Dataset] = {\n", DATASET_LINE)
-    (dams / "report/bars.py").write_text(FIGURE)
-    register(dams / "experiments/outputs.py", "OUTPUTS: dict[str, Output] = {\n", FIGURE_LINE)
+    """The three recipes, and a method that fails now and then: the run says so and ends well."""
+    assert follow_recipes((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), project.folder) == [
+        *("dams/experiments/methods/shrunken.py", "METHODS"),
+        *("dams/datasets/wine.py", "DATASETS"),
+        *("dams/report/score_histogram.py", "OUTPUTS"),
+    ]
+    methods = project.folder / "dams/experiments/methods"
+    (methods / "guess.py").write_text(GUESS)
+    register(methods / "__init__.py", "METHODS", GUESS_LINE)
 
     project.configure(
         configuration(
             "recipes",
-            datasets=["toy"],
+            datasets=["wine"],
             regimes=[{"kind": "nested"}],
             models={"linear": {"draws": 3, "betas": 2}},
-            methods=["guess", "oracle", "source"],
-            outputs=["table1", "bars"],
+            methods=["guess", "shrunken", "oracle", "source"],
+            outputs=["table1", "score_histogram"],
         )
     )
     answer = project.run()
@@ -185,18 +172,30 @@ def test_a_method_a_data_set_and_a_figure_are_a_file_and_a_line_each(project):
 
     results = project.folder / "results/recipes"
     records = pd.read_csv(results / "records.csv")
-    guess = records[records["method"] == "guess"]
-    assert set(guess["dataset"]) == {"toy"}
-    assert len(guess) == 3 * 2
+    scores = records.groupby("method")["score"]
+    assert set(records["dataset"]) == {"wine"}
+    assert set(scores.count()) == {4, 6}
+    # Coefficients twice as large.
+    assert scores.mean()["shrunken"] > scores.mean()["source"]
     # The label mean of the source scores about one.
-    assert guess["score"].dropna().between(0.7, 1.6).all()
-    assert (results / "figures/bars.svg").stat().st_size > 1000
-    assert "Guess" in (results / "tables/table1.md").read_text(encoding="utf-8")
+    assert scores.get_group("guess").dropna().between(0.7, 1.6).all()
+    assert (results / "figures/score_histogram.svg").stat().st_size > 1000
+    assert "Shrunken" in (results / "tables/table1.md").read_text(encoding="utf-8")
 
     failures = pd.read_csv(results / "failures.csv")
     assert list(failures["draw"]) == [1, 1]
     assert set(failures["failure"]) == {"ArithmeticError: this draw is refused"}
-    assert guess[guess["draw"] != 1]["score"].notna().all()
     assert "NOTE: 2 fits failed" in answer.stdout
     assert "results/recipes/failures.csv" in answer.stdout
     assert "Fits that failed: 2." in (results / "tables/table1.md").read_text(encoding="utf-8")
+
+
+def test_another_dams_than_that_of_the_folder_is_refused(project):
+    """Rules would follow this folder, jobs the installed package; here the one that the tests are run with."""
+    command = project.command("--dry-run", config="config/smoke.yaml")
+    del command["env"]["PYTHONPATH"]
+    answer = project.finish(command)
+    assert answer.returncode != 0
+    assert f"The rules are those of {project.folder}, but jobs would import " in answer.stdout
+    assert 'pip install --editable ".[pipeline]"' in answer.stdout
+    assert "Traceback" not in answer.stdout

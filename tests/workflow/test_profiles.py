@@ -21,6 +21,25 @@ def test_a_cluster_is_used_with_the_settings_of_one_machine():
     assert {key: slurm.get(key) for key in default} == default
 
 
+def test_the_guide_says_what_jobs_need():
+    """A table in docs/cluster.md; rules that run where Snakemake does are no jobs."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    rules = re.split(r"^rule ", text, flags=re.MULTILINE)[1:]
+    needs = {
+        rule.partition(":")[0]: (int(re.search(r"threads: (\d+)", rule)[1]), re.search(r"mem_mb=(.*),", rule)[1])
+        for rule in rules
+        if "script:" in rule and "localrule: True" not in rule
+    }
+    guide = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    assert needs.pop("run_block") == (1, "lambda wildcards, attempt: 1500 * attempt")
+    assert "| a block of experiments | 1 | 1,500 MB |" in guide
+    cores, memory = needs.pop("run_eicu")
+    assert f"| the eICU experiment | {cores} | {int(memory):,} MB |" in guide
+    memories = [int(memory) for _, memory in needs.values()]
+    assert {cores for cores, _ in needs.values()} == {1}
+    assert f"| everything else | 1 | {min(memories):,} to {max(memories):,} MB |" in guide
+
+
 def test_the_extra_installs_the_executor():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     (requirement,) = extras["slurm"]

@@ -1,12 +1,32 @@
 # Configuration and the functions that all rules share.
+import subprocess
+import sys
 from pathlib import Path
+
+from snakemake.settings.types import DeploymentMethod
+
+# Scripts import the installed dams, rules the one beside the Snakefile: they must be the same. Asked of a Python without
+# this folder on its path, as a script's is. Under conda the environment sees to it.
+if DeploymentMethod.CONDA not in workflow.deployment_settings.deployment_method:
+    installed = subprocess.run(
+        [sys.executable, "-P", "-c", "import dams; print(dams.__path__[0])"],
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    checkout = Path(workflow.basedir, "dams").resolve()
+    if not installed or Path(installed).resolve() != checkout:
+        raise WorkflowError(
+            f"The rules are those of {checkout.parent}, but jobs would import {installed or 'no dams at all'}. "
+            'Install this folder: pip install --editable ".[pipeline]"'
+        )
 
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
 from dams.experiments.data import write_json
 from dams.experiments.diagnose import cells_to_diagnose
-from dams.experiments.outputs import THEORY_FIGURES
+from dams.experiments.imports import files_behind
+from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
 from dams.report.provenance import note_start
 
 # Snakemake merges every file it is given, so the default is read only where none was named.
@@ -28,7 +48,7 @@ RESULTS = f"results/{RUN.name}"
 RAW = "data/raw"
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
-OUTPUTS = design.outputs(RUN)
+OUTPUTS = wanted_outputs(RUN)
 # Before all blocks, whose priority is their seconds: many jobs wait for these, or they are long themselves.
 SOON = 10_000
 FIGURE_FORMATS = ["svg", "pdf", "png"]
@@ -51,23 +71,9 @@ wildcard_constraints:
     output="[a-z][a-z0-9_]*",
 
 
-def code(*folders):
-    """Modules behind a job. Snakemake does not see that a package was edited, so they count as input."""
-    return sorted(
-        str(path) for folder in folders for path in Path(folder).rglob("*.py")
-    )
-
-
-LIBRARY = code(
-    "dams/datasets",
-    "dams/estimators",
-    "dams/experiments",
-    "dams/imputation",
-    "dams/models",
-) + [
-    f"dams/{name}.py"
-    for name in ("missingness", "moments", "registry", "relative", "validation")
-]
+def code_of(rule):
+    """Modules behind a rule's script. Snakemake does not see that a package was edited, so they count as input."""
+    return files_behind(f"workflow/scripts/{rule}.py")
 
 
 def block_of(wildcards):

@@ -33,7 +33,7 @@ rule download_data:
 rule prepare_data:
     input:
         raw=raw_of,
-        code=code("dams/datasets"),
+        code=code_of("prepare_data"),
     output:
         f"{RESULTS}/data/{{dataset}}.npz",
     log:

@@ -1,10 +1,5 @@
 # Whether values are lost completely at random, and how far the rates of source and target are apart.
 DIAGNOSED = cells_to_diagnose(RUN)
-DIAGNOSTICS = [
-    "dams/diagnostics.py",
-    "dams/ucar_statistics.py",
-    "dams/report/diagnostics.py",
-]
 
 
 rule diagnose_cells:
@@ -14,7 +9,7 @@ rule diagnose_cells:
             for name in sorted({cell.key.dataset for cell in DIAGNOSED})
             if not is_scenario(name)
         ],
-        code=LIBRARY + DIAGNOSTICS,
+        code=code_of("diagnose_cells"),
     output:
         verdicts=f"{RESULTS}/diagnostics/verdicts.csv",
         summary=f"{RESULTS}/diagnostics/missingness_by_cell.csv",
@@ -45,7 +40,7 @@ rule diagnose_cells:
 rule diagnose_eicu:
     input:
         files=eicu_files,
-        code=LIBRARY + DIAGNOSTICS,
+        code=code_of("diagnose_eicu"),
     output:
         verdicts=f"{RESULTS}/diagnostics/hospital_verdicts.csv",
         spread=f"{RESULTS}/diagnostics/hospital_checks.csv",

@@ -3,6 +3,8 @@ EICU_TABLES = ["performance", "features"]
 
 
 rule simulate_eicu:
+    input:
+        code=code_of("simulate_eicu"),
     output:
         directory(f"{RESULTS}/eicu/simulated"),
     log:
@@ -49,12 +51,7 @@ rule download_eicu:
 rule run_eicu:
     input:
         files=eicu_files,
-        code=code("dams/datasets", "dams/estimators")
-        + [
-            "dams/experiments/eicu.py",
-            "dams/experiments/eicu_as_published.py",
-            "dams/experiments/eicu_scores.py",
-        ],
+        code=code_of("run_eicu"),
     output:
         scores=f"{RESULTS}/eicu/scores.csv",
         coefficients=f"{RESULTS}/eicu/coefficients.csv",
@@ -87,7 +84,7 @@ rule report_eicu:
     input:
         **rules.run_eicu.output,
         published="resources/paper/eicu.csv",
-        code=["dams/report/eicu.py", "dams/report/tables.py", "dams/report/figures.py"],
+        code=code_of("report_eicu"),
     output:
         tables=expand(
             f"{RESULTS}/eicu/{{table}}.{{suffix}}",

@@ -4,7 +4,7 @@
 rule run_block:
     input:
         data=data_of,
-        code=LIBRARY,
+        code=code_of("run_block"),
     output:
         records=f"{RESULTS}/blocks/{{study}}/{{dataset}}-{{group}}-{{number}}.csv",
         timings=f"{RESULTS}/blocks/{{study}}/{{dataset}}-{{group}}-{{number}}.timings.csv",
@@ -26,6 +26,8 @@ rule run_block:
         ),
     params:
         block=block_of,
+        # Snakemake keeps no account of objects, so this tells it that the block is another one.
+        design=lambda wildcards: block_of(wildcards).digest,
     message:
         "Running {wildcards.study}: {wildcards.group} on {wildcards.dataset}, block {wildcards.number}"
     script:
@@ -36,6 +38,7 @@ rule gather_records:
     input:
         blocks=[f"{RESULTS}/blocks/{path}.csv" for path in BLOCKS],
         timings=[f"{RESULTS}/blocks/{path}.timings.csv" for path in BLOCKS],
+        code=code_of("gather_records"),
     output:
         records=f"{RESULTS}/records.csv",
         failures=f"{RESULTS}/failures.csv",

@@ -4,7 +4,7 @@
 rule write_table:
     input:
         records=rules.gather_records.output.records,
-        code=code("dams/report"),
+        code=code_of("write_table"),
     output:
         report(
             f"{RESULTS}/tables/{{output}}.csv",
@@ -35,7 +35,7 @@ rule write_table:
 rule draw_figure:
     input:
         records=rules.gather_records.output.records,
-        code=code("dams/report"),
+        code=code_of("draw_figure"),
     output:
         report(
             f"{RESULTS}/figures/{{output}}.svg",
@@ -91,7 +91,7 @@ rule check_claims:
         ),
         records=rules.gather_records.output.records,
         paper=["resources/paper/claims.yaml", "resources/paper/table1.csv"],
-        code=code("dams/report"),
+        code=code_of("check_claims"),
     output:
         claims=report(
             f"{RESULTS}/claims.csv",
@@ -126,7 +126,7 @@ rule compare_with_paper:
             f"resources/paper/{name}"
             for name in ("table1.csv", "eicu.csv", "errata.yaml")
         ],
-        code=code("dams/report"),
+        code=code_of("compare_with_paper"),
     output:
         table=report(
             f"{RESULTS}/comparison.csv",
@@ -169,6 +169,7 @@ rule write_provenance:
         rules.check_claims.output,
         rules.compare_with_paper.output,
         timings=rules.gather_records.output.timings,
+        code=code_of("write_provenance"),
     output:
         f"{RESULTS}/provenance.json",
     log:
@@ -194,7 +195,7 @@ rule write_report:
         # The provenance comes last, so all else is there.
         provenance=rules.write_provenance.output,
         page=[f"dams/report/page.{suffix}" for suffix in ("html.jinja", "css", "js")],
-        code=code("dams/report"),
+        code=code_of("write_report"),
     output:
         f"{RESULTS}/report.html",
     log:

@@ -3,7 +3,7 @@
 
 rule check_theory:
     input:
-        code=code("dams/theory") + ["dams/identification.py", "dams/moments.py"],
+        code=code_of("check_theory"),
     output:
         f"{RESULTS}/theory/theory.csv",
     log:
@@ -25,8 +25,7 @@ rule check_theory:
 
 rule draw_theory:
     input:
-        code=code("dams/theory")
-        + ["dams/report/theory_figures.py", "dams/report/figures.py"],
+        code=code_of("draw_theory"),
     output:
         [
             f"{RESULTS}/theory/{figure}.{suffix}"

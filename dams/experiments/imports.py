@@ -1,0 +1,57 @@
+"""Which modules a script rests on, read from its text: Snakemake can't tell that a package was edited."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+# What a registry names, such as "dams.models.linear:errors", is imported when it is used.
+_REGISTERED = re.compile(r"(dams(?:\.\w+)+):\w+")
+
+
+def files_behind(script: str | Path, root: str | Path = ".") -> list[str]:
+    """Files of dams, below `root`, that a script imports, or names in a registry, itself or through another.
+
+    A package that only lies on the way to a module does not count: it hands on what its modules define.
+    """
+    found: set[str] = set()
+    waiting = [Path(script)]
+    while waiting:
+        for name in _names(waiting.pop()):
+            stem = name.replace(".", "/")
+            for file in (f"{stem}.py", f"{stem}/__init__.py"):
+                if file not in found and (Path(root) / file).is_file():
+                    found.add(file)
+                    waiting.append(Path(root) / file)
+    return sorted(found)
+
+
+# Scripts share most of their modules, and the workflow asks for every script.
+@cache
+def _names(path: Path) -> frozenset[str]:
+    """Names in a file that may be modules of dams."""
+    names: set[str] = set()
+    for node in _executed(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            # What is imported from a package may be one of its modules.
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names |= {match[1] for match in [_REGISTERED.fullmatch(node.value)] if match}
+    return frozenset(name for name in names if name.split(".")[0] == "dams")
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only a type checker reads."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            waiting.extend(node.orelse)
+        else:
+            waiting.extend(ast.iter_child_nodes(node))

@@ -1,0 +1,23 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Give a name to write to; at the end the file gets its own, so that a reader sees the old file or the new one.
+
+    What fails half-way leaves the old file as it was.
+    """
+    partial = Path(f"{path}.partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

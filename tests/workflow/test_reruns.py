@@ -1,0 +1,78 @@
+"""What a changed configuration or an edited module runs again, and what it leaves alone."""
+
+import re
+
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+RECORDS = "results/tiny/records.csv"
+
+
+def configuration(**changes):
+    """Four linear cells of a scenario, in jobs of two."""
+    study = {
+        "datasets": ["redundant"],
+        "rows": 60,
+        "regimes": [{"kind": "free"}],
+        "models": {"linear": {"draws": 4}},
+        "methods": ["oracle", "source"],
+        "outputs": ["table1"],
+    }
+    run = {"name": "tiny", "seed": 1, "studies": {"one": study}, "block_size": {"linear": 2}}
+    return run | changes
+
+
+def planned(project, target=RECORDS):
+    """Jobs of a dry run by rule."""
+    answer = project.run(target, "--dry-run")
+    assert answer.returncode == 0, answer.stdout
+    counts = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", answer.stdout, re.MULTILINE)}
+    assert counts or "Nothing to be done" in answer.stdout, answer.stdout
+    return {rule: count for rule, count in counts.items() if rule != "total"}
+
+
+def made(project):
+    answer = project.run(RECORDS)
+    assert answer.returncode == 0, answer.stdout
+    return pd.read_csv(project.folder / RECORDS)
+
+
+def edit(project, module):
+    with open(project.folder / module, "a", encoding="utf-8") as stream:
+        stream.write("\n# edited\n")
+
+
+def test_another_configuration_runs_what_it_changes(project):
+    project.configure(configuration())
+    first = made(project)
+    assert len(first) == 4 * 2
+    assert planned(project) == {}
+
+    # The files keep their names.
+    project.configure(configuration(seed=2))
+    assert planned(project) == {"run_block": 2, "gather_records": 1}
+    assert made(project)["score"].ne(first["score"]).all()
+
+    # Fewer and larger jobs, under the name of the first: all rows are there, and as they were.
+    project.configure(configuration(block_size={"linear": 4}))
+    pd.testing.assert_frame_equal(made(project), first)
+    project.configure(configuration(block_size={"linear": 1}))
+    pd.testing.assert_frame_equal(made(project), first)
+    assert planned(project) == {}
+
+
+def test_an_edit_runs_what_rests_on_it(project):
+    project.configure(configuration())
+    made(project)
+    table = "results/tiny/tables/table1.csv"
+    assert project.run(table).returncode == 0
+    assert planned(project, table) == {}
+    # Intervals are made of records.
+    edit(project, "dams/stats.py")
+    edit(project, "dams/report/table1.py")
+    assert planned(project) == {}
+    assert planned(project, table) == {"write_table": 1}
+    edit(project, "dams/models/linear.py")
+    assert planned(project) == {"run_block": 2, "gather_records": 1}
