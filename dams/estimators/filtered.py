@@ -201,7 +201,9 @@ class FilteredRegressor(MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of the base estimator: R² of a regressor, accuracy of a classifier."""
-        return self._base(X).score(X, y, sample_weight=sample_weight)
+        # A search over parameters, as base estimator, takes no weights at all.
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self._base(X).score(X, y, **weights)
 
     def _base(self, X: Any) -> Any:
         check_is_fitted(self)

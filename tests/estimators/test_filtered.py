@@ -7,8 +7,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -209,3 +210,11 @@ def test_several_label_columns(shifted):
     model = FilteredRegressor(LinearRegression(), random_state=0).fit(source, np.column_stack([y, -y]), X_target=target)
     predicted = model.predict(target)
     np.testing.assert_allclose(predicted[:, 0], -predicted[:, 1])
+
+
+def test_a_search_over_parameters_can_be_the_base_and_be_scored():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 3)).astype(float)
+    y = X @ [1.0, 2.0, 3.0]
+    model = FilteredRegressor(GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}), random_state=0)
+    assert model.fit(X, y, X_target=X[:100]).score(X, y) > 0.9
