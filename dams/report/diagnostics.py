@@ -51,7 +51,9 @@ def relative_missingness_figure(features: pd.DataFrame) -> Figure:
         panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":", zorder=1)
         panel.set(xscale="log", yscale="log", title=title_of(dataset), xlabel="true 1 − r")
         for axis in (panel.xaxis, panel.yaxis):
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            low, high = axis.get_view_interval()
+            # Three marks a decade, as long as their numbers have room.
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
             axis.set_major_formatter("{x:g}")
             axis.set_minor_locator(NullLocator())
     for panel in axes[:, 0]:
