@@ -125,15 +125,32 @@ def scores(parts: Parts, imputed: list[np.ndarray]) -> dict[str, float]:
     }
 
 
-def mean_squares(parts: Parts, pairs: list[tuple[list[np.ndarray], list[np.ndarray]]], column: int) -> float:
-    """Mean square, over pairs and imputed entries of a column, of the difference between two imputations."""
+Imputed = list[np.ndarray]
+
+
+def distances(parts: Parts, pairs: list[tuple[Imputed, Imputed]], column: int) -> np.ndarray:
+    """Root mean square over imputed entries of a column of the difference between two imputations, for each pair."""
     lost = [X[:, column] == 0 for X in parts.to_impute]
-    differences = [
-        first[rows, column] - second[rows, column]
+    entries = [
+        [first[rows, column] - second[rows, column] for first, second, rows in zip(*pair, lost, strict=True)]
         for pair in pairs
-        for first, second, rows in zip(*pair, lost, strict=True)
     ]
-    return float((np.concatenate(differences) ** 2).mean())
+    return np.array([np.sqrt((np.concatenate(differences) ** 2).mean()) for differences in entries])
+
+
+def compare_columns(parts: Parts, imputed: dict[str, list[Imputed]]) -> Iterator[tuple[str, str, None, float]]:
+    """Yield measure, column, None and value: mean squares over pairs of runs, and the distance of a typical pair."""
+    pairs = {
+        "engines": list(product(imputed["fast"], imputed["missingpy"])),
+        "seeds": list(combinations(imputed["missingpy"], 2)),
+        "seeds of fast": list(combinations(imputed["fast"], 2)),
+    }
+    for column, name in enumerate(parts.columns):
+        if len(np.unique(parts.stacked[parts.stacked[:, column] != 0, column])) > 1:
+            for which, these in pairs.items():
+                found = distances(parts, these, column)
+                yield f"between {which}", name, None, float((found**2).mean())
+                yield f"typical between {which}", name, None, float(np.median(found))
 
 
 def measure_cell(
@@ -150,13 +167,7 @@ def measure_cell(
             yield "seconds", engine, seed, seconds
             for model, score in scores(parts, matrices).items():
                 yield f"score {model}", engine, seed, score
-    across = list(product(imputed["fast"], imputed["missingpy"]))
-    within = list(combinations(imputed["missingpy"], 2))
-    observed = parts.stacked
-    for column, name in enumerate(parts.columns):
-        if len(np.unique(observed[observed[:, column] != 0, column])) > 1:
-            yield "between engines", name, None, mean_squares(parts, across, column)
-            yield "between seeds", name, None, mean_squares(parts, within, column)
+    yield from compare_columns(parts, imputed)
 
 
 def measure(datasets: list[str], cells: int, seeds: int, keep: Path | None, *, units: bool = False) -> pd.DataFrame:
@@ -181,11 +192,25 @@ def speed_table(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def distance_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Root mean squares over cells by column, and their ratio."""
-    squares = results[results["measure"].str.startswith("between")]
+    """Distances by column, over cells.
+
+    `ratio` compares root mean squares between engines with those between missingpy's seeds, `typical` the medians over
+    pairs of runs, which a rare run that goes astray does not move. `centre` compares with the seeds of both engines: 1
+    where the engines differ in nothing but how often they go astray.
+    """
+    found = results[results["measure"].str.contains("between")]
     keys = ["dataset", "regime", "item"]
-    table = np.sqrt(squares.pivot_table(index=keys, columns="measure", values="value", sort=False))
-    return table.assign(ratio=table["between engines"] / table["between seeds"])
+    mean = found.pivot_table(index=keys, columns="measure", values="value", sort=False)
+    engines, seeds, fast = (mean[f"between {which}"] for which in ("engines", "seeds", "seeds of fast"))
+    return pd.DataFrame(
+        {
+            "between engines": np.sqrt(engines),
+            "between seeds": np.sqrt(seeds),
+            "ratio": np.sqrt(engines / seeds),
+            "typical": mean["typical between engines"] / mean["typical between seeds"],
+            "centre": np.sqrt(engines / ((seeds + fast) / 2)),
+        }
+    )
 
 
 def score_table(results: pd.DataFrame) -> pd.DataFrame:

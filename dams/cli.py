@@ -35,8 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         if (error.name or "").split(".")[0] not in PIPELINE:
             raise
         print(
-            f'`dams {given.command}` needs {error.name}, which is not installed; `pip install ".[pipeline]"` in the '
-            "project folder installs all that the experiments need.",
+            f"`dams {given.command}` needs {error.name}, which is not installed; "
+            '`pip install --editable ".[pipeline]"` in the project folder installs all that the experiments need.',
             file=sys.stderr,
         )
     return 1
