@@ -9,20 +9,26 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
 from dams.experiments import config
+from dams.experiments.design import blocks
 
 # The account with which eICU is downloaded: name and password.
 ACCOUNT = ("PHYSIONET_USERNAME", "PHYSIONET_PASSWORD")
 # With these Snakemake runs no job.
 _NO_JOBS = {"-n", "--dry-run", "--dryrun", "--unlock", "--lint", "--list", "--list-rules", "--summary", "--dag"}
 _STEPS = re.compile(r"^(\d+) of (\d+) steps \(\d+%\) done")
-_JOB = re.compile(r"^Job \d+: (.*)")
+_JOB = re.compile(r"^Job (\d+): (.*)")
+_FINISHED = re.compile(r"^Finished jobid: (\d+)")
+# How many blocks Snakemake is going to run, and what it says of one.
+_BLOCKS = re.compile(r"^run_block +(\d+)")
+_BLOCK = re.compile(r"^Running (\w+): (\w+) on (\w+), block (\d+)")
 _ERROR = re.compile(r"^(\w*Error\b|\w*Exception\b|Error in rule|Traceback|Exiting because|\S+: error: )")
 # What Snakemake says of a job that goes well, or of the machine.
 _ROUTINE = re.compile(
@@ -30,11 +36,63 @@ _ROUTINE = re.compile(
 )
 
 
+@dataclass
+class Work:
+    """How much a run has to do, and has done, in seconds that its jobs are expected to take.
+
+    Blocks start with the longest: by the number of jobs alone, a run would seem to be over soon, and then later and
+    later.
+
+    Parameters
+    ----------
+    blocks : mapping
+        Expected seconds of every block, by where its records go (`Block.path`).
+    left : float
+        The mean over the blocks that are yet to be run.
+    """
+
+    OTHER = 5.0  # of a job that is no block
+
+    blocks: Mapping[str, float] = field(default_factory=dict)
+    left: float = OTHER
+    n_blocks: int = 0
+    done: float = 0.0
+    _running: dict[str, float] = field(default_factory=dict)
+
+    def read(self, line: str) -> None:
+        """Take in a line of Snakemake's."""
+        if found := _BLOCKS.match(line):
+            self.n_blocks = int(found[1])
+        elif found := _JOB.match(line):
+            self._running[found[1]] = self._expected(found[2])
+        elif found := _FINISHED.match(line):
+            self.done += self._running.pop(found[1], self.OTHER)
+
+    def _expected(self, message: str) -> float:
+        if block := _BLOCK.match(message):
+            study, group, dataset, number = block.groups()
+            return self.blocks.get(f"{study}/{dataset}-{group}-{number}", self.OTHER)
+        return self.OTHER
+
+    def total(self, n_jobs: int) -> float:
+        """Of so many jobs, the blocks among them."""
+        n_blocks = min(self.n_blocks, n_jobs)
+        return max(self.done, n_blocks * self.left + (n_jobs - n_blocks) * self.OTHER)
+
+
 class ProgressLine:
     """Jobs done, share, expected time, what is being done: a line that changes or, off a terminal, one now and then."""
 
-    def __init__(self, stream: IO[str], *, clock: Callable[[], float] = time.monotonic, every: float = 30.0):
+    def __init__(
+        self,
+        stream: IO[str],
+        *,
+        work: Work | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        every: float = 30.0,
+    ):
         self.stream, self.clock, self.every = stream, clock, every
+        self.work = work or Work()
         self.start = clock()
         self.told = -every
         self.done, self.total, self.doing = 0, 0, "Planning the jobs"
@@ -42,21 +100,25 @@ class ProgressLine:
 
     def read(self, line: str) -> None:
         """Take in a line of Snakemake's and show what changed."""
+        self.work.read(line)
         if steps := _STEPS.match(line):
             self.done, self.total = int(steps[1]), int(steps[2])
         elif job := _JOB.match(line):
-            self.doing = job[1]
+            self.doing = job[2]
         else:
             return
         self.show()
 
     def text(self) -> str:
         """Say how far things are."""
-        if not self.done:
+        if not self.work.done:
             return f"{self.doing} …"
-        left = (self.clock() - self.start) / self.done * (self.total - self.done)
-        share = f"{self.done} of {self.total} jobs, {100 * self.done // self.total} %"
-        return f"{share}, about {duration(left)} left: {self.doing} …" if self.done < self.total else f"{share}"
+        jobs = f"{self.done} of {self.total} jobs"
+        if self.done == self.total:
+            return f"{jobs}, 100 %"
+        share = self.work.done / self.work.total(self.total)
+        left = (self.clock() - self.start) * (1 / share - 1)
+        return f"{jobs}, {100 * share:.0f} %, about {duration(left)} left: {self.doing} …"
 
     def clear(self) -> None:
         """Leave the terminal as it was."""
@@ -125,11 +187,23 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] = sys.stderr) -> i
     ):
         assert child.stderr is not None
         _link(log, own)
-        follow(iter(child.stderr.readline, ""), file, ProgressLine(stream), stream)
+        follow(iter(child.stderr.readline, ""), file, ProgressLine(stream, work=_work(command)), stream)
         code = child.wait()
         _link(log, own)
     # As a shell would say that a signal ended it.
     return code if code >= 0 else 128 - code
+
+
+def _work(command: Sequence[str]) -> Work:
+    """What a run of a configuration has to do; blocks whose records are there will not be run."""
+    if "--configfile" not in command:
+        return Work()
+    run = config.read(command[command.index("--configfile") + 1])
+    seconds = {block.path: block.seconds for block in blocks(run)}
+    records = Path("results") / run.name / "blocks"
+    left = [expected for path, expected in seconds.items() if not (records / f"{path}.csv").exists()]
+    chosen = left or list(seconds.values())
+    return Work(seconds, sum(chosen) / len(chosen) if chosen else Work.OTHER)
 
 
 def _link(log: Path, own: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dams.cli import main
-from dams.runner import ACCOUNT, ProgressLine, duration, follow, run
+from dams.runner import ACCOUNT, ProgressLine, Work, _work, duration, follow, run
 
 ROOT = Path(__file__).parents[1]
 LOG = """Building DAG of jobs...
@@ -57,6 +57,42 @@ def test_a_terminal_has_one_line_that_changes(monkeypatch):
     assert "1 of 4 jobs, 25 %, about 30 s left: Running curve: linear on redundant, block 0000 …" in shown
     assert shown[-2:] == ["4 of 4 jobs, 100 %", ""]
     assert log.getvalue() == LOG
+
+
+def test_blocks_count_by_what_they_are_expected_to_take(monkeypatch):
+    """Of 100 s of work 70 are done, not one job of three."""
+    monkeypatch.setenv("COLUMNS", "200")
+    log = """job          count
+run_block        2
+total            3
+Job 7: Running curve: linear on redundant, block 0001
+Job 8: Running curve: linear on redundant, block 0002
+Finished jobid: 7 (Rule: run_block)
+1 of 3 steps (33%) done
+"""
+    stream = Terminal()
+    work = Work({"curve/redundant-linear-0001": 70.0, "curve/redundant-linear-0002": 25.0}, left=47.5)
+    follow(lines(log), io.StringIO(), ProgressLine(stream, work=work, clock=Clock()), stream)
+    assert "1 of 3 jobs, 70 %, about 4 s left: Running curve: linear on redundant, block 0002 …" in stream.getvalue()
+
+
+def test_blocks_whose_records_are_there_are_no_work(tmp_path, monkeypatch):
+    path = tmp_path / "mine.yaml"
+    models = {"linear": {"draws": 1}, "mlp": {"draws": 20, "betas": 5}}
+    study = {"datasets": ["digits"], "regimes": [{"kind": "free"}], "models": models, "methods": ["oracle"]}
+    path.write_text(yaml.safe_dump({"name": "mine", "studies": {"one": study}}))
+    monkeypatch.chdir(tmp_path)
+    command = ["snakemake", "--configfile", str(path)]
+    whole = _work(command)
+    assert whole.left == pytest.approx(sum(whole.blocks.values()) / len(whole.blocks))
+    for name in whole.blocks:
+        if "mlp" in name:
+            records = tmp_path / "results" / "mine" / "blocks" / f"{name}.csv"
+            records.parent.mkdir(parents=True, exist_ok=True)
+            records.touch()
+    rest = _work(command).left
+    assert rest < whole.left and rest == pytest.approx(whole.blocks["one/digits-linear-0000"])
+    assert _work(["snakemake", "--version"]) == Work()
 
 
 def test_elsewhere_a_line_comes_now_and_then():
