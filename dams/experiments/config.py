@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from dams.datasets.csv_files import check_separator
+from dams.datasets.eicu_scenarios import Name as Scenario
 from dams.datasets.eicu_scenarios import choose_mechanism
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.fields import Count, Name, OneOrMore, RunName, Strict, Unique, once, shortened
@@ -148,9 +149,9 @@ class Eicu(Strict):
 
     source: Literal["simulated", "physionet", "folder"] = "simulated"
     folder: str = "data/eicu"
-    hospitals: Annotated[list[int], Field(min_length=2, max_length=2)] = [73, 264]
+    hospitals: Annotated[Unique[int], Field(min_length=2, max_length=2)] = [73, 264]
     size: Literal["default", "test"] = "default"
-    scenario: Literal["ucar", "block_ucar", "hourly", "population", "mar", "mnar"] = "ucar"
+    scenario: Scenario = "ucar"
     strength: Annotated[float, Field(ge=0)] = 1.0
     two_way: bool = True
 

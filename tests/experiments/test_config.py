@@ -281,6 +281,8 @@ def test_what_came_is_cut_where_it_is_long(small, study):
 def test_a_strength_that_the_simulator_refuses(small):
     small["eicu"] = {"scenario": "ucar", "strength": 5}
     assert "eicu: strength of 'ucar' must lie in [0, 1], got 5." in mistakes(small)
+    small["eicu"] = {"hospitals": [73, 73]}
+    assert "eicu.hospitals: every entry must be listed once, got [73] more often" in mistakes(small)
     for fine in ({"scenario": "mnar", "strength": 5}, {"source": "folder", "strength": 5}):
         small["eicu"] = fine
         parse(small)
