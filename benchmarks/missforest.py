@@ -145,6 +145,9 @@ def compare_columns(parts: Parts, imputed: dict[str, list[Imputed]]) -> Iterator
         "seeds": list(combinations(imputed["missingpy"], 2)),
         "seeds of fast": list(combinations(imputed["fast"], 2)),
     }
+    even, odd = imputed["missingpy"][0::2], imputed["missingpy"][1::2]
+    if len(odd) > 1:
+        pairs |= {"even and odd seeds": list(product(even, odd)), "odd seeds": list(combinations(odd, 2))}
     for column, name in enumerate(parts.columns):
         if len(np.unique(parts.stacked[parts.stacked[:, column] != 0, column])) > 1:
             for which, these in pairs.items():
@@ -196,21 +199,23 @@ def distance_table(results: pd.DataFrame) -> pd.DataFrame:
 
     `ratio` compares root mean squares between engines with those between missingpy's seeds, `typical` the medians over
     pairs of runs, which a rare run that goes astray does not move. `centre` compares with the seeds of both engines: 1
-    where the engines differ in nothing but how often they go astray.
+    where the engines differ in nothing but how often they go astray. `itself` is `ratio` for missingpy's even seeds
+    in place of the fast engine and its odd ones for all of missingpy's: what chance alone makes of it.
     """
     found = results[results["measure"].str.contains("between")]
     keys = ["dataset", "regime", "item"]
     mean = found.pivot_table(index=keys, columns="measure", values="value", sort=False)
     engines, seeds, fast = (mean[f"between {which}"] for which in ("engines", "seeds", "seeds of fast"))
-    return pd.DataFrame(
-        {
-            "between engines": np.sqrt(engines),
-            "between seeds": np.sqrt(seeds),
-            "ratio": np.sqrt(engines / seeds),
-            "typical": mean["typical between engines"] / mean["typical between seeds"],
-            "centre": np.sqrt(engines / ((seeds + fast) / 2)),
-        }
-    )
+    table = {
+        "between engines": np.sqrt(engines),
+        "between seeds": np.sqrt(seeds),
+        "ratio": np.sqrt(engines / seeds),
+        "typical": mean["typical between engines"] / mean["typical between seeds"],
+        "centre": np.sqrt(engines / ((seeds + fast) / 2)),
+    }
+    if "between odd seeds" in mean:
+        table["itself"] = np.sqrt(mean["between even and odd seeds"] / mean["between odd seeds"])
+    return pd.DataFrame(table)
 
 
 def score_table(results: pd.DataFrame) -> pd.DataFrame:
