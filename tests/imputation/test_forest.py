@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dams.imputation.forest import ClassTarget, NumericTarget, bin_column, grow_forest
 from dams.imputation.forest.histograms import TrainingData
+from dams.imputation.forest.rounding import rounded_scores
 
 columns_of_numbers = arrays(
     np.float64,
@@ -137,6 +138,49 @@ def test_columns_that_split_alike_are_chosen_at_random():
     rng = np.random.default_rng(0)
     forest = grow_forest(columns, np.arange(100), NumericTarget(x), n_estimators=90, max_depth=1, rng=rng)
     assert np.bincount(forest.features[0].ravel(), minlength=3).min() > 15
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("unit", [0.1, 0.11, 0.27, 3.3])
+def test_between_columns_that_split_alike_rounding_decides_as_in_scikit_learn(unit, mirrored):
+    decided = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        high = rng.permutation(200) < 80
+        # Both columns tell high from low, and have the rows of each in an order of their own.
+        X = np.column_stack([200 * high + rng.permutation(200) for _ in range(2)]).astype(float)
+        X[:, 1] *= -1 if mirrored else 1
+        y = unit * (rng.uniform(100, 103, 200) + 20 * high)
+        tree, drawn = one_tree(X, np.arange(200), NumericTarget(y), 1, seed)
+        data = TrainingData([bin_column(column) for column in X.T], np.arange(200), NumericTarget(y))
+        cuts = [np.count_nonzero(high if (column < 0).any() else ~high) - 1 for column in X.T]
+        first, second = rounded_scores(data, y, drawn, np.arange(2), np.array(cuts))
+        if first != second:
+            expected = DecisionTreeRegressor(max_depth=1, random_state=seed).fit(X, y, sample_weight=drawn)
+            assert tree.features[0][0, 0] == expected.tree_.feature[0] == int(second > first)
+            decided.append(seed)
+    assert len(decided) > 5
+
+
+def test_rounding_decides_as_in_scikit_learn_where_values_repeat():
+    decided = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        # Groups of rows that are alike in everything. Where the last groups are large, scikit-learn sums from behind.
+        group = np.repeat(np.arange(8), rng.integers(1, 60, 8))
+        high = np.arange(8) < rng.integers(2, 7)
+        X = np.column_stack([(8 * high + rng.permutation(8))[group] for _ in range(2)]).astype(float)
+        y = rng.uniform(0.1, 5) * (rng.integers(100, 103, 8) + 20 * high)[group]
+        counts = rng.integers(1, 4, 8).astype(np.uint8)[group]
+        data = TrainingData([bin_column(column) for column in X.T], np.arange(len(y)), NumericTarget(y))
+        cuts = np.full(2, np.count_nonzero(~high) - 1)
+        first, second = rounded_scores(data, y, counts, np.arange(2), cuts)
+        if first != second:
+            expected = DecisionTreeRegressor(max_depth=1, random_state=seed).fit(X, y, sample_weight=counts)
+            assert expected.tree_.feature[0] == int(second > first)
+            decided.append(int(second > first))
+    assert len(decided) > 20
+    assert 0.2 < np.mean(decided) < 0.8
 
 
 @pytest.mark.parametrize("kind", ["numbers", "classes"])

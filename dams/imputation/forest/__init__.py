@@ -1,7 +1,7 @@
 """Random forests of shallow trees on binned columns, all trees grown at once.
 
 Read in this order: `binning`, `targets`, `histograms` (the sums that a split search needs), `splits` (the search),
-`trees`.
+`rounding` (which of equal splits it takes), `trees`.
 """
 
 from dams.imputation.forest.binning import MAX_BINS, BinnedColumn, bin_column

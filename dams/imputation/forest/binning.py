@@ -14,7 +14,7 @@ MAX_BINS = 255  # codes are uint8, and the last value is kept for "no bin"
 
 # Features are read in single precision, and values closer than this are one, as in scikit-learn's trees: imputed values
 # often differ by rounding alone.
-_SAME = np.float32(1e-7)
+SAME = np.float32(1e-7)
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,11 @@ def bin_column(column: FloatArray, max_bins: int = MAX_BINS) -> BinnedColumn:
     BinnedColumn
     """
     values = column.astype(np.float32)
-    constant = values.max() <= values.min() + _SAME  # as are most columns where a zero is a missing value
-    order = np.arange(len(values)) if constant else np.argsort(values)
+    constant = values.max() <= values.min() + SAME  # as are most columns where a zero is a missing value
+    # The stable sort is twice as fast where many values are equal.
+    order = np.arange(len(values)) if constant else np.argsort(values, kind="stable")
     ordered = values[order]
-    starts = np.append(0, np.flatnonzero(ordered[1:] > ordered[:-1] + _SAME) + 1)  # where each distinct value begins
+    starts = np.append(0, np.flatnonzero(ordered[1:] > ordered[:-1] + SAME) + 1)  # where each distinct value begins
     if len(starts) > max_bins:
         starts = starts[_first_of_each_bin(np.diff(starts, append=len(values)), max_bins)]
     starts = np.append(starts, len(values))

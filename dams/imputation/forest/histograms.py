@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy import sparse
 
-from dams.imputation.forest.binning import BinnedColumn, Codes, FloatArray, IntArray
+from dams.imputation.forest.binning import BinnedColumn, Codes, FloatArray, IntArray, Values
 from dams.imputation.forest.targets import Target
 
 # Rows of V in one product: enough to hide the call, few enough to stay in the cache.
@@ -61,6 +61,7 @@ class TrainingData:
         self.bins_of = [slice(int(first), int(end)) for first, end in zip(self.first_bin, ends, strict=True)]
         self.is_mixed = np.concatenate([column.lowest < column.highest for column in columns])
         self.codes = np.column_stack([column.codes[rows] for column in columns])
+        self._sorted_rows: dict[int, tuple[IntArray, Values]] = {}
         self._one_hot = [self._transposed_one_hot(block) for block in row_blocks(len(rows))]
 
     def _transposed_one_hot(self, block: slice) -> sparse.csc_array:
@@ -72,6 +73,15 @@ class TrainingData:
         ends = np.arange(0, n_rows * n_features + 1, n_features, dtype=np.int32)
         shape = (self.bins_of[-1].stop * self.target.n_channels, n_rows)
         return sparse.csc_array((amounts, bins.ravel(), ends), shape=shape)
+
+    def sorted_rows(self, feature: int) -> tuple[IntArray, Values]:
+        """Rows in the order of a feature's values, and these; made when first asked for."""
+        if feature not in self._sorted_rows:
+            column = self.columns[feature]
+            rows = self.position[column.order]
+            wanted = rows >= 0
+            self._sorted_rows[feature] = rows[wanted], column.ordered[wanted]
+        return self._sorted_rows[feature]
 
     def bootstrap(self, n_trees: int, rng: np.random.Generator) -> Codes:
         """How often each row is drawn for each tree, shape (n_rows, n_trees)."""

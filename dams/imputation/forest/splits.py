@@ -10,10 +10,14 @@ import numpy.typing as npt
 
 from dams.imputation.forest.binning import MAX_BINS, Codes, FloatArray, IntArray, Values
 from dams.imputation.forest.histograms import TrainingData
+from dams.imputation.forest.rounding import rounded_scores
 from dams.imputation.forest.targets import Target
 
 # The score of a cut that leaves one side empty; a real one is never negative.
 _INVALID = -1.0
+
+# Rounding errors of fewer terms are taken for random.
+_MANY = 100
 
 
 @dataclass
@@ -42,8 +46,11 @@ class Splits:
     left: FloatArray
 
 
-def best_cuts(data: TrainingData, sums_up_to: FloatArray, rng: np.random.Generator) -> Splits:
-    """Find the best cut between bins for each node, given its histograms."""
+def best_cuts(data: TrainingData, sums_up_to: FloatArray, counts: Codes, rng: np.random.Generator) -> Splits:
+    """Find the best cut between bins for each node, given its histograms.
+
+    `counts` has shape (n_rows, n_nodes): how often the node holds the row.
+    """
     node = sums_up_to[data.bins_of[0].stop - 1]  # the same for every feature
     below = [sums_up_to[bins][:-1].swapaxes(0, 1) for bins in data.bins_of]
     n_nodes = node.shape[1]
@@ -55,9 +62,18 @@ def best_cuts(data: TrainingData, sums_up_to: FloatArray, rng: np.random.Generat
             places[feature] = candidates.argmax(axis=0)
             scores[feature] = candidates[places[feature], np.arange(n_nodes)]
     best = scores.max(axis=0)
-    # Columns that split off the same rows tie, often where one value is extreme. To prefer some would bias what is
-    # imputed: the columns lead other rows to different sides.
-    features = np.where(scores == best, rng.random(scores.shape), -1).argmax(axis=0)
+    # Columns that split off the same rows tie, often where one value is extreme. Which of them is taken matters: they
+    # lead other rows to different sides. scikit-learn's rounding decides, and where that ties too, chance.
+    ties = scores == best
+    if data.target.values is not None:
+        in_doubt = (ties.sum(axis=0) > 1) & (best > 0) & (data.target.counts(node) >= _MANY)
+        for number in np.flatnonzero(in_doubt):
+            tied = np.flatnonzero(ties[:, number])
+            held = np.ascontiguousarray(counts[:, number])
+            rounded = rounded_scores(data, data.target.values, held, tied, places[tied, number])
+            if np.isfinite(rounded).all():
+                ties[tied, number] = np.equal(rounded, max(rounded))
+    features = np.where(ties, rng.random(ties.shape), -1).argmax(axis=0)
     splits = Splits(
         scores=best,
         features=features,
@@ -70,9 +86,9 @@ def best_cuts(data: TrainingData, sums_up_to: FloatArray, rng: np.random.Generat
     for feature, column in enumerate(data.columns):
         nodes = np.flatnonzero((features == feature) & (best >= 0))
         cuts = places[feature, nodes]
-        counts = data.target.counts(below[feature][:, :, nodes])
+        n_below = data.target.counts(below[feature][:, :, nodes])
         # Between the last bin on the left and the first on the right may lie bins that hold none of the node's rows.
-        next_bins = (counts <= counts[cuts, np.arange(len(nodes))]).sum(axis=0)
+        next_bins = (n_below <= n_below[cuts, np.arange(len(nodes))]).sum(axis=0)
         splits.cuts[nodes] = cuts
         splits.next_bins[nodes] = next_bins
         splits.thresholds[nodes] = _middle(column.highest[cuts], column.lowest[next_bins])

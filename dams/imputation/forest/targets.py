@@ -26,12 +26,15 @@ class Target(Protocol):
         The channel of each row.
     amounts : array of shape (n_rows,)
         What the row adds to its channel.
+    values : array of shape (n_rows,) or None
+        The numbers that `amounts` stand for; None where they are whole numbers themselves.
     """
 
     n_channels: int
     n_outputs: int
     channels: IntArray
     amounts: FloatArray
+    values: FloatArray | None
 
     def counts(self, sums: FloatArray) -> FloatArray:
         """Numbers of rows in sums over channels, which are the first axis."""
@@ -73,6 +76,7 @@ class NumericTarget:
         self._points = np.rint((distinct - distinct[0]) / step)
         self.channels = np.zeros(len(values), dtype=np.intp)
         self.amounts = points + self._one
+        self.values: FloatArray | None = values
 
     def counts(self, sums: FloatArray) -> FloatArray:
         """See `Target`."""
@@ -98,6 +102,8 @@ class NumericTarget:
 
 class ClassTarget:
     """Classes, numbered from 0; the means are their shares, and their variance reduction is the Gini criterion."""
+
+    values: FloatArray | None = None
 
     def __init__(self, classes: IntArray, n_classes: int) -> None:
         self.n_channels = self.n_outputs = n_classes

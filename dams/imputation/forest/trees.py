@@ -85,7 +85,7 @@ def grow_forest(
     n_estimators, max_depth : int
         Number of trees, and their depth, at most `MAX_DEPTH`.
     rng : Generator
-        Draws the bootstrap samples, and chooses among features that split equally well.
+        Draws the bootstrap samples, and chooses among features that split equally well, rounding included.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def _grow_trees(data: TrainingData, n_trees: int, depth: int, rng: np.random.Gen
     counts = data.bootstrap(n_trees, rng)
     sums = data.sums_up_to(counts)
     for level in range(depth):
-        splits = best_cuts(data, sums, rng)
+        splits = best_cuts(data, sums, counts, rng)
         nearby = rows_near_cuts(data, counts, splits)
         if nearby is not None:
             refine(data.target, splits, nearby)
