@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams.validation import column_labels, compare_labels, describe_columns, refuse_unusable
+from dams.validation import as_pandas, column_labels, compare_labels, describe_columns, refuse_unusable
 
 Rates = np.ndarray
 
@@ -54,7 +54,8 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
 
     Returns
     -------
-    X̃ of the same type, shape and labels as X; categories, which must be numbers, get the category 0 where one is lost.
+    X̃ of the same type, shape and labels as X; a DataFrame of another library comes back as pandas'. Categories, which
+    must be numbers, get the category 0 where one is lost.
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
@@ -98,6 +99,7 @@ def delete_at_random(X: Any, rates: Rates, rng: np.random.Generator, *, overwrit
         keep = rng.random(coo.nnz) >= rates[coo.col]
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
         return kept.asformat(X.format)
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame) and not _has_one_numeric_type(X):
         return _delete_by_column(X, _draw_kept(X.shape, rates, rng))
     values = np.asarray(X)

@@ -78,7 +78,7 @@ class Moments:
     label_variance: Array | None = None  # Var(Y), (k,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "covariance", _without_rounding(self.covariance, self.mean, 1e-20))
+        object.__setattr__(self, "covariance", _without_rounding(self.covariance, np.square(self.mean), 1e-20))
 
     @classmethod
     def of(cls, X: Any, Y: Array | None = None) -> Moments:
@@ -121,23 +121,26 @@ class Moments:
 
     def moved(self, r: Array) -> Moments:
         """Return the moments after the map with rate `r`; those of the labels alone stay as they are."""
+        covariance = move_covariance(self.covariance, self.mean, r)
+        # A column of one value that the target never loses is constant there: two numbers cancel.
+        second = np.diagonal(self.covariance) + np.square(self.mean)
         return Moments(
             self.n,
             move_mean(self.mean, r),
-            move_covariance(self.covariance, self.mean, r),
+            _without_rounding(covariance, np.abs(r * (1 - r)) * second, 1e-13),
             self.label_mean,
             None if self.label_covariance is None else move_mean(self.label_covariance, r),
             self.label_variance,
         )
 
 
-def _without_rounding(covariance: Array, mean: Array, share: float) -> Array:
-    """Zero the rows and columns of a covariance whose variance is below that share of the mean's square.
+def _without_rounding(covariance: Array, subtracted: Array, share: float) -> Array:
+    """Zero the rows and columns of a covariance whose variance is below that share of what was subtracted on the way.
 
     There the column is constant, and what is left are rounding errors, which a solver that scales its columns would
     take for data.
     """
-    varies = np.abs(np.diagonal(covariance)) > share * np.square(mean)
+    varies = np.abs(np.diagonal(covariance)) > share * subtracted
     return covariance if varies.all() else covariance * np.outer(varies, varies)
 
 
@@ -145,10 +148,13 @@ def _centre_if_needed(X: Any) -> tuple[Array, Array, Any, Array]:
     """E[X], Cov(X), X itself, centred if rounding would show otherwise, and the mean that is left in it."""
     n = X.shape[0]
     if sparse.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
+        mean = left = np.asarray(X.mean(axis=0)).ravel()
         covariance = (X.T @ X).toarray() / n - np.outer(mean, mean)
-        # Subtracting loses more digits than centring does.
-        return mean, _without_rounding(covariance, mean, 4 * n * np.finfo(float).eps), X, mean
+        far = np.square(mean) > FAR_FROM_ZERO * np.diagonal(covariance)
+        if far.any():
+            X, mean, left = _centre_columns(X, far, mean)
+            covariance = (X.T @ X).toarray() / n - np.outer(left, left)
+        return mean, covariance, X, left
     mean = np.ones(n) @ X / n
     covariance = X.T @ X / n - np.outer(mean, mean)
     if (np.square(mean) <= FAR_FROM_ZERO * np.diagonal(covariance)).all():
@@ -156,3 +162,17 @@ def _centre_if_needed(X: Any) -> tuple[Array, Array, Any, Array]:
     mean = X.mean(axis=0)
     X = X - mean
     return mean, X.T @ X / n, X, np.zeros_like(mean)
+
+
+def _centre_columns(X: Any, which: Array, mean: Array) -> tuple[Any, Array, Array]:
+    """Sparse X with some columns centred, E[X], and the mean that is left in it.
+
+    Columns far from zero hold hardly a zero, so that their centred form takes no more memory.
+    """
+    columns = sparse.csc_array(X)
+    dense = columns[:, np.flatnonzero(which)].toarray()
+    mean = mean.copy()
+    mean[which] = dense.mean(axis=0)
+    together = sparse.hstack([columns[:, np.flatnonzero(~which)], sparse.csc_array(dense - mean[which])], format="csc")
+    order = np.argsort(np.concatenate([np.flatnonzero(~which), np.flatnonzero(which)]))
+    return together[:, order], mean, np.where(which, 0.0, mean)

@@ -39,7 +39,7 @@ def crossed_bootstrap(
     values = np.asarray(values, dtype=float)
     if values.ndim != 2:
         raise ValueError(f"values must be a table of draws × betas, got an array of shape {values.shape}.")
-    known = np.isfinite(values)
+    known = _is_known(values)
     if not known.any():
         return Interval(np.nan, np.nan, np.nan)
     mean = float(np.where(known, values, 0.0).sum() / known.sum())
@@ -59,7 +59,7 @@ def crossed_replicates(
     Tables of the same shape meet the same resamples under the same seed, so a quantity of several means, such as their
     ratio, is resampled by calling this once a table.
     """
-    known = np.isfinite(values)
+    known = _is_known(values)
     rng = np.random.default_rng(random_state)
     rows, columns = (rng.multinomial(n, np.full(n, 1 / n), replicates).astype(float) for n in values.shape)
     total = np.einsum("rb,rb->r", rows @ np.where(known, values, 0.0), columns)
@@ -67,12 +67,23 @@ def crossed_replicates(
     return np.divide(total, count, out=np.full(replicates, np.nan), where=count > 0)
 
 
+def _is_known(values: np.ndarray) -> np.ndarray:
+    """Where there is a value. An infinite one is refused: a mean without it would flatter what diverged."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise ValueError(
+            f"values must be finite, or NaN where there is none, got {infinite.sum()} infinite. Leave out what they "
+            "belong to as a whole, or compare medians."
+        )
+    return ~np.isnan(values)
+
+
 def pooled_interval(values: np.ndarray, *, confidence: float = 0.95) -> Interval:
     """Normal interval as if all entries were independent, which is how the paper states its own; too narrow here."""
     from scipy.stats import norm
 
     flat = np.asarray(values, dtype=float).ravel()
-    flat = flat[np.isfinite(flat)]
+    flat = flat[_is_known(flat)]
     if len(flat) < 2:
         return Interval(float(flat.mean()) if len(flat) else np.nan, np.nan, np.nan)
     mean, half = flat.mean(), norm.ppf((1 + confidence) / 2) * flat.std(ddof=1) / np.sqrt(len(flat))

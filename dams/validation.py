@@ -30,8 +30,14 @@ def _show(value: Any) -> str:
 
 
 def column_labels(X: Any) -> list[Any] | None:
-    """Labels of the columns of a DataFrame, of whatever type; None for what has no labels."""
-    return list(X.columns) if isinstance(X, pd.DataFrame) else None
+    """Labels of the columns of a DataFrame, of whatever type and library; None for what has no labels."""
+    return list(X.columns) if hasattr(X, "columns") else None
+
+
+def as_pandas(X: Any) -> Any:
+    """Return a DataFrame of another library, such as polars, as one of pandas, and anything else as it is."""
+    labels = column_labels(X)
+    return X if labels is None or isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X), columns=labels)
 
 
 def compare_labels(expected: Iterable[Any], given: Iterable[Any]) -> tuple[str, str] | None:
@@ -168,7 +174,7 @@ def match_columns(X_target: Any, labels: Sequence[Any] | None, n_features: int) 
     return X_target
 
 
-def _reorder(X_target: pd.DataFrame, target_labels: list[Any], labels: list[Any]) -> pd.DataFrame:
+def _reorder(X_target: Any, target_labels: list[Any], labels: list[Any]) -> pd.DataFrame:
     different = compare_labels(labels, target_labels)
     if different is not None:
         raise ValueError(
@@ -182,7 +188,7 @@ def _reorder(X_target: pd.DataFrame, target_labels: list[Any], labels: list[Any]
             "X_target has its columns in another order than the source, and some labels more than once: give every "
             "column a label of its own."
         )
-    return X_target.iloc[:, [position[label] for label in labels]]
+    return as_pandas(X_target).iloc[:, [position[label] for label in labels]]
 
 
 def check_labels(estimator: Any, X: Any, *, reset: bool) -> None:

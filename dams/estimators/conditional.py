@@ -49,11 +49,13 @@ class ConditionalLaw:
         self._value_fit = None
         if not self._constant:
             linear = np.column_stack([rest / self._scale, labels])
-            self._value_fit = Ridge().fit(linear[nonzero], self._donors)
+            # Trees do not split what varies by less than 1e-8, whatever its unit. A power of two changes no digit.
+            scaled = self._donors * 2.0 ** -np.round(np.log2(np.ptp(self._donors)))
+            self._value_fit = Ridge().fit(linear[nonzero], scaled)
         regressors = self._regressors(rest)
         self._classifiers = [_fit_classifier(regressors, nonzero, folds != k, seed) for k in range(folds.max() + 1)]
         if not self._constant:
-            self._forest = RandomForestRegressor(**FOREST, random_state=seed).fit(regressors[nonzero], self._donors)
+            self._forest = RandomForestRegressor(**FOREST, random_state=seed).fit(regressors[nonzero], scaled)
             leaves = self._forest.apply(regressors[nonzero])
             self._order = np.argsort(leaves, axis=0, kind="stable")
             self._leaves = np.take_along_axis(leaves, self._order, axis=0)

@@ -113,8 +113,9 @@ class _System:
         return moved.label_covariance if self.fit_intercept else moved.cross
 
     def moved(self, theta: float) -> Moments:
-        """Source moments moved by r_θ; every α needs them."""
+        """Source moments moved by r_θ; every α needs them. Of the last θ alone: wide data fill the memory."""
         if theta not in self._moved:
+            self._moved.clear()
             self._moved[theta] = self.source.moved(np.where(self.r < 0, theta * self.r, self.r))
         return self._moved[theta]
 

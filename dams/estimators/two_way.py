@@ -16,6 +16,7 @@ from dams.estimators.conditional import ConditionalLaw
 from dams.estimators.filtered import FilteredRegressor
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
+from dams.validation import as_pandas
 
 Array = np.ndarray
 N_FOLDS = 2
@@ -185,9 +186,23 @@ def _label_columns(y: Array) -> Array:
 
 def _like(stacked: Array, X: Any) -> Any:
     """Copies of X, stacked, in X's own form."""
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
-        n_copies = len(stacked) // len(X)
-        return pd.DataFrame(stacked, index=X.index.append([X.index] * (n_copies - 1)), columns=X.columns)
+        index = X.index.append([X.index] * (len(stacked) // len(X) - 1))
+        columns = {j: _typed(values, X.dtypes.iloc[j]) for j, values in enumerate(stacked.T)}
+        return pd.DataFrame(columns, index=index).set_axis(X.columns, axis=1)
     if sparse.issparse(X):
         return (sparse.csr_matrix if sparse.isspmatrix(X) else sparse.csr_array)(stacked)
     return stacked
+
+
+def _typed(values: Array, dtype: Any) -> Any:
+    """Values of a column in its type: all are zero or were recorded in it, so none is rounded."""
+    if not isinstance(dtype, pd.CategoricalDtype):
+        return pd.array(values, dtype=dtype)
+    of_categories: Any = dtype.categories.dtype
+    zero = of_categories.type(0)
+    lacks_zero = zero not in dtype.categories and (values == 0).any()
+    # As in `delete_at_random`, zero comes first.
+    categories = [zero, *dtype.categories] if lacks_zero else dtype.categories
+    return pd.Categorical(pd.array(values, dtype=of_categories), categories=categories, ordered=dtype.ordered)

@@ -27,6 +27,8 @@ def categorical_mask(features: Any, n_features: int, names: Any) -> BoolArray:
     if features is None:
         return mask
     chosen = np.asarray(features)
+    if not chosen.size:
+        return mask
     if chosen.dtype.kind == "b" and chosen.shape == mask.shape:
         return chosen
     if chosen.dtype.kind in "iu" and ((chosen >= 0) & (chosen < n_features)).all():

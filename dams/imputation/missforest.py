@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, MissingValues, StrOptions
@@ -54,7 +55,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_depth : int or None, default=3
         Depth of the trees: at most 8 for "fast"; None, which lets them grow, only for "missingpy".
     missing_values : float, default=0
-        Marks a missing entry: a number or NaN.
+        Marks a missing entry: a number, NaN or pandas.NA, which means NaN too.
     categorical_features : array of int, bool or str, default=None
         Positions, mask or names of the columns that hold categories, as numbers. As features of other columns their
         numbers are taken at face value, as in missingpy.
@@ -231,16 +232,20 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _run_missingpy(self, filled: FloatArray, missing: BoolArray) -> FloatArray:
         return run_missingpy(
-            np.where(missing, self.missing_values, filled).T,
+            np.where(missing, self._marker, filled).T,
             self.statistics_,
             self._categorical,
             max_iter=self.max_iter,
             n_estimators=self.n_estimators,
             max_depth=self.max_depth,
-            missing_values=self.missing_values,
+            missing_values=self._marker,
             seed=self._seed,
             verbose=bool(self.verbose),
         ).T
+
+    @property
+    def _marker(self) -> float:
+        return np.nan if self.missing_values is pd.NA else float(self.missing_values)
 
     def _settings(self) -> ForestSettings:
         assert self.max_depth is not None  # see _check_engine
@@ -261,7 +266,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> tuple[np.ndarray, BoolArray]:
         """Return checked X, and by columns where it is missing."""
-        marker = float(self.missing_values)
+        marker = self._marker
         refuse_text(X, name="X")
         if not np.isnan(marker):
             refuse_nan(X, marker)
@@ -295,7 +300,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = bool(np.isnan(self.missing_values))
+        tags.input_tags.allow_nan = bool(np.isnan(self._marker))
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
