@@ -1,10 +1,11 @@
-"""What an imputer is given: which entries are missing, which columns hold categories, what to guess first."""
+"""What an imputer is given: which entries are missing, which columns hold categories, in what units, what to guess."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from dams.imputation.forest.binning import FloatArray
+from dams.imputation.forest.binning import SAME, FloatArray
 from dams.imputation.sweeps import BoolArray
 from dams.validation import column_labels, describe_columns
 
@@ -41,6 +42,38 @@ def categorical_mask(features: Any, n_features: int, names: Any) -> BoolArray:
         f"categorical_features must be positions from 0 to {n_features - 1}, a mask of {n_features} booleans, or names "
         f"of columns (X {known}), got {features!r}."
     )
+
+
+def scales_for_trees(spreads: FloatArray, categorical: BoolArray) -> FloatArray:
+    """Return factors for columns whose unit trees can't work in: they read single precision, and take 1e-7 for nothing.
+
+    Powers of two, which change no digit; 1 for the other columns.
+    """
+    unfit = ~categorical & (spreads > 0) & ((spreads < 1e-3) | (spreads > 1e30))
+    return np.where(unfit, 2.0 ** -np.round(np.log2(np.where(unfit, spreads, 1.0))), 1.0)
+
+
+def warn_of_small_units(spreads: FloatArray, categorical: BoolArray, names: Any) -> None:
+    """Warn of columns that trees take for constant."""
+    columns = np.flatnonzero(~categorical & (spreads > 0) & (spreads <= SAME))
+    if len(columns):
+        warnings.warn(
+            f"All values in {describe_columns(columns, names)} lie within 1e-7, which the trees of MissForest take for "
+            "nothing: the column gets its mean and tells nothing of others. Give it in a smaller unit, or set "
+            "compat='inductive', which scales it.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def refuse_beyond_single_precision(X: FloatArray, names: Any) -> None:
+    """Raise where X is too large for trees, as scikit-learn's would."""
+    columns = np.flatnonzero((np.abs(np.nan_to_num(X)) > np.finfo(np.float32).max).any(axis=0))
+    if len(columns):
+        raise ValueError(
+            f"X is too large for single precision, which the trees of MissForest read, in "
+            f"{describe_columns(columns, names)}. Give it in a larger unit, or set compat='inductive', which scales it."
+        )
 
 
 def first_guess(observed: FloatArray, *, categorical: bool) -> float:

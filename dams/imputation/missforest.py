@@ -17,7 +17,14 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 
 from dams.imputation.forest import MAX_BINS, MAX_DEPTH
 from dams.imputation.forest.binning import FloatArray
-from dams.imputation.inputs import categorical_mask, first_guess, refuse_nan
+from dams.imputation.inputs import (
+    categorical_mask,
+    first_guess,
+    refuse_beyond_single_precision,
+    refuse_nan,
+    scales_for_trees,
+    warn_of_small_units,
+)
 from dams.imputation.missingpy_backend import import_missingpy, run_missingpy
 from dams.imputation.sweeps import BoolArray, ColumnModel, ForestSettings, Sweep, learn_complete_columns, sweep_columns
 from dams.validation import check_labels, describe_columns, refuse_infinite, refuse_text
@@ -83,6 +90,10 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     -----
     A 0/1 column whose zeros are missing has one observed value. Its missing entries all become that value, and it
     carries nothing afterwards.
+
+    As in scikit-learn, trees read single precision and take values within 1e-7 for one. With `compat="inductive"`
+    columns in too small or too large a unit are scaled for them; with `compat="missingpy"` the one gives a warning and
+    the other is refused.
 
     References
     ----------
@@ -158,9 +169,14 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 for column, lost, categorical in zip(X.T, missing, self._categorical, strict=True)
             ]
         )
+        spreads = np.array([np.ptp(column[~lost]) for column, lost in zip(X.T, missing, strict=True)], dtype=float)
+        self._scales = np.ones(X.shape[1])
         self._seed = int(np.random.default_rng(self.random_state).integers(2**32))
         if self.compat == "inductive":
+            self._scales = scales_for_trees(spreads, self._categorical)
             self._keep_sweeps(self._fill(X, missing), missing)
+        else:
+            warn_of_small_units(spreads, self._categorical, names)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -170,7 +186,9 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         filled = self._fill(X, missing)
         if self.compat == "inductive":
             self._replay(filled, missing)
+            filled /= self._scales[:, None]
         else:
+            refuse_beyond_single_precision(X, getattr(self, "feature_names_in_", None))
             # What has been filled for want of any observation is taken as observed.
             missing &= ~self._all_missing(missing)[:, None]
             if missing.any():
@@ -279,10 +297,11 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X, np.ascontiguousarray(missing.T)
 
     def _fill(self, X: np.ndarray, missing: BoolArray) -> FloatArray:
-        """X by columns, in double precision, with first guesses for the missing entries."""
+        """X by columns, in double precision and units fit for trees, with first guesses for the missing entries."""
         filled = np.array(X.T, dtype=np.float64, order="C")
-        for column, lost, guess in zip(filled, missing, self.statistics_, strict=True):
+        for column, lost, guess, scale in zip(filled, missing, self.statistics_, self._scales, strict=True):
             column[lost] = guess
+            column *= scale
         return filled
 
     def _all_missing(self, missing: BoolArray) -> BoolArray:
