@@ -31,6 +31,7 @@ N_BINS = 10
 SLACK = 3.0
 # As for a chi-squared test: fewer expected events, and the normal approximation fails.
 MIN_EXPECTED = 20
+MIN_ELSEWHERE = 5
 # About so many checks are held at once, which bounds the memory.
 AT_ONCE = 4096
 
@@ -197,7 +198,19 @@ def check_pairs(source: Domain, target: Domain, columns: Array, products: tuple[
         variance = kappa / (safe[i] * safe[j]) - 2 * U**2 * s + U**2 * (s + 2 * V - 2)
         influences.append(_with_variance(influence, variance / domain.n))
     enough = np.minimum(*exposure) * V >= MIN_EXPECTED
+    for domain in domains:
+        enough &= (b >= domain.d) | (columns[a] >= domain.d) | (_rest_of_table(domain, i, j, V) >= MIN_ELSEWHERE)
     return Checks("pairs", i, j, estimates[1] - estimates[0], (-influences[0], influences[1])).keep(enough)
+
+
+def _rest_of_table(domain: Domain, i: Array, j: Array, V: Array) -> Array:
+    """The least expected count in the other cells of the two-by-two tables of presences: one absent, or both.
+
+    Where features are hardly ever lost, these are the rare events that tell.
+    """
+    q_i, q_j = domain.q[i], domain.q[j]
+    both = q_i * q_j * V
+    return domain.n * np.minimum(np.minimum(q_i, q_j) - both, 1 - q_i - q_j + both)
 
 
 def check_values(source: Domain, target: Domain, columns: Array) -> Checks:
