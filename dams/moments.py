@@ -173,6 +173,8 @@ def _centre_columns(X: Any, which: Array, mean: Array) -> tuple[Any, Array, Arra
     dense = columns[:, np.flatnonzero(which)].toarray()
     mean = mean.copy()
     mean[which] = dense.mean(axis=0)
-    together = sparse.hstack([columns[:, np.flatnonzero(~which)], sparse.csc_array(dense - mean[which])], format="csc")
+    dense -= mean[which]
+    dense -= dense.mean(axis=0)  # the mean was rounded, and other columns keep theirs
+    together = sparse.hstack([columns[:, np.flatnonzero(~which)], sparse.csc_array(dense)], format="csc")
     order = np.argsort(np.concatenate([np.flatnonzero(~which), np.flatnonzero(which)]))
     return together[:, order], mean, np.where(which, 0.0, mean)

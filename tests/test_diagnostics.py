@@ -214,3 +214,18 @@ def test_of_two_features_of_one_check_the_one_that_is_off_elsewhere_is_blamed():
     assert _cover(checks, 0.05) == ["lost"]
     assert _cover(checks, 0.5) == ["lost"]
     assert _cover(checks, 0.0001) == []
+
+
+def test_features_that_are_hardly_ever_lost_raise_no_alarm():
+    rng = np.random.default_rng(0)
+    X = np.ones((21_000, 10))
+    reports = [
+        check_ucar(
+            apply_missingness(X[:1000], 0.02, random_state=rng),
+            apply_missingness(X[1000:], 0.05, random_state=rng),
+            n_bootstrap=99,
+            random_state=0,
+        )
+        for _ in range(12)
+    ]
+    assert sum(report.rejected for report in reports) <= 2

@@ -149,3 +149,22 @@ def test_moved_moments_follow_the_table_and_leave_the_labels_alone(sample):
     np.testing.assert_array_equal(moved.label_variance, moments.label_variance)
     assert moved.n == moments.n
     assert Moments.of(X).moved(r).label_covariance is None
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_sparse_columns_far_from_zero_keep_their_digits(kind):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(500) < 0.3, 1.7e9 + 600 * rng.normal(size=500), rng.normal(size=500)]).astype(float)
+    Y = rng.normal(size=(500, 1))
+    found, expected = Moments.of(kind(X), Y), Moments.of(X, Y)
+    for name in ("mean", "covariance", "label_covariance"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
+
+
+def test_a_column_that_moves_to_a_constant_varies_with_nothing():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=3000), rng.random(3000) < 0.7])
+    r = np.array([0.2, 1 - 1 / X[:, 1].mean()])
+    moved = Moments.of(X, rng.normal(size=(3000, 1))).moved(r)
+    assert (moved.covariance[1] == 0).all()
+    assert moved.covariance[0, 0] > 0

@@ -122,3 +122,9 @@ def test_paired_differences_cancel_what_is_shared():
     assert interval.upper < 0
     alone = crossed_bootstrap(first, random_state=0)
     assert interval.upper - interval.lower < 0.05 * (alone.upper - alone.lower)
+
+
+@pytest.mark.parametrize("mean", [crossed_bootstrap, pooled_interval])
+def test_infinite_values_are_refused(mean):
+    with pytest.raises(ValueError, match="1 infinite"):
+        mean(np.array([[1, np.inf], [2, 3]]))

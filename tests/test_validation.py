@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dams import check_ucar, estimate_relative_missingness
+from dams import apply_missingness, check_ucar, estimate_relative_missingness
 from dams.validation import match_columns
 
 LABELS = {
@@ -82,3 +82,30 @@ def test_messages_name_labels_that_are_numbers():
     source, target = frames(LABELS["numbers"])
     with pytest.raises(ValueError, match="X_target contains NaN in column 8867"):
         estimate_relative_missingness(source, target.replace({8867: {0.0: np.nan}}))
+
+
+class Frame:
+    """A table of another library: labels, and values as an array."""
+
+    def __init__(self, frame):
+        self.columns, self.shape = list(frame.columns), frame.shape
+        self._values = frame.to_numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        return self._values.astype(dtype) if dtype else self._values
+
+
+def test_tables_of_other_libraries_are_matched_by_label():
+    source, target = frames(LABELS["names"])
+    expected = estimate_relative_missingness(source, target)
+    found = estimate_relative_missingness(Frame(source), Frame(target.iloc[:, [2, 0, 1]]))
+    np.testing.assert_array_equal(found.r, expected.r)
+    with pytest.raises(ValueError, match="only in the target"):
+        estimate_relative_missingness(source, Frame(target.set_axis(["a", "b", "c"], axis=1)))
+
+
+def test_tables_of_other_libraries_come_back_with_their_labels():
+    source, _ = frames(LABELS["names"])
+    pd.testing.assert_frame_equal(
+        apply_missingness(Frame(source), 0.3, random_state=0), apply_missingness(source, 0.3, random_state=0)
+    )

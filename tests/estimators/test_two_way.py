@@ -235,3 +235,35 @@ def test_sparse_rows_keep_their_kind(kind):
     source, target = (apply_missingness(X, m, random_state=k) for k, m in enumerate((0.6, 0.1)))
     rows, _ = TwoWayFilter(n_draws=2, random_state=0).fit_resample(kind(source), X[:, 0], X_target=kind(target))
     assert type(rows) is kind and rows.shape == (800, 3)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e40])
+def test_filled_values_do_not_depend_on_units(unit):
+    source, y, target, _ = shifted(n=1000)
+    rows, _ = TwoWayFilter(random_state=0).fit_resample(source, y, X_target=target)
+    power = 2.0 ** np.round(np.log2(unit))  # changes no digit, so that all draws are the same
+    scaled, _ = TwoWayFilter(random_state=0).fit_resample(source * power, y, X_target=target * power)
+    np.testing.assert_array_equal(scaled / power, rows)
+
+
+def test_columns_keep_their_types():
+    source, y, target, _ = shifted(n=1000)
+
+    def frame(X):
+        grades = pd.Categorical(X[:, 1].astype(int), categories=sorted(set(X[:, 1].astype(int))))
+        return pd.DataFrame({"seen": X[:, 0].astype(bool), "grade": grades, "level": pd.array(X[:, 2], "Float64")})
+
+    rows, _ = TwoWayFilter(random_state=0).fit_resample(frame(source), y, X_target=frame(target))
+    assert [str(dtype) for dtype in rows.dtypes] == ["bool", "category", "Float64"]
+    plain, _ = TwoWayFilter(random_state=0).fit_resample(source, y, X_target=target)
+    np.testing.assert_array_equal(rows.astype(float).to_numpy(), plain)
+
+
+def test_categories_without_a_zero_get_one_where_a_value_is_lost():
+    source, y, target, _ = shifted(n=1000, m_source=[0.6, 0.0, 0.0], m_target=[0.1, 0.4, 0.0])
+    frames = [pd.DataFrame(X).astype({1: int}) for X in (source, target)]
+    frames[0][1] = frames[0][1].astype("category")
+    assert 0 not in frames[0][1].cat.categories
+    rows, _ = TwoWayFilter(random_state=0).fit_resample(frames[0], y, X_target=frames[1])
+    assert rows[1].cat.categories[0] == 0
+    assert rows[1].notna().all()

@@ -337,3 +337,32 @@ def test_what_is_no_number_is_named():
         MissForestImputer().fit(X)
     with pytest.raises(ValueError, match="X contains infinite values in column 'triage'"):
         MissForestImputer().fit(X.assign(triage=[1.0, np.inf, 2.0]))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e39])
+def test_an_inductive_imputer_does_not_depend_on_units(holed, unit):
+    power = 2.0 ** np.round(np.log2(unit))
+    imputer = MissForestImputer(compat="inductive", random_state=0)
+    expected, found = (imputer.fit_transform(holed[1] * factor) / factor for factor in (1.0, power))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_units_that_trees_cannot_work_in_are_named(holed):
+    frame = pd.DataFrame(holed[1], columns=["a", "b", "c"])
+    with pytest.warns(UserWarning, match=r"'b'.*within 1e-7"):
+        MissForestImputer().fit(frame * [1, 1e-9, 1])
+    imputer = MissForestImputer().fit(frame * [1, 1, 1e39])
+    with pytest.raises(ValueError, match=r"too large for single precision.*'c'"):
+        imputer.transform(frame * [1, 1, 1e39])
+
+
+def test_no_column_may_be_categorical(holed):
+    expected = MissForestImputer(random_state=0).fit_transform(holed[1])
+    found = MissForestImputer(random_state=0, categorical_features=[]).fit_transform(holed[1])
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_pandas_marker_is_nan(holed):
+    frame = pd.DataFrame(np.where(holed[1] == 0, np.nan, holed[1])).astype("Float64")
+    found = MissForestImputer(random_state=0, missing_values=pd.NA).fit_transform(frame)
+    np.testing.assert_array_equal(found, MissForestImputer(random_state=0).fit_transform(holed[1]))
