@@ -161,6 +161,7 @@ def _centre_if_needed(X: Any) -> tuple[Array, Array, Any, Array]:
         return mean, covariance, X, mean
     mean = X.mean(axis=0)
     X = X - mean
+    X -= X.mean(axis=0)  # the mean was rounded
     return mean, X.T @ X / n, X, np.zeros_like(mean)
 
 
@@ -174,7 +175,7 @@ def _centre_columns(X: Any, which: Array, mean: Array) -> tuple[Any, Array, Arra
     mean = mean.copy()
     mean[which] = dense.mean(axis=0)
     dense -= mean[which]
-    dense -= dense.mean(axis=0)  # the mean was rounded, and other columns keep theirs
+    dense -= dense.mean(axis=0)  # the mean was rounded
     together = sparse.hstack([columns[:, np.flatnonzero(~which)], sparse.csc_array(dense)], format="csc")
     order = np.argsort(np.concatenate([np.flatnonzero(~which), np.flatnonzero(which)]))
     return together[:, order], mean, np.where(which, 0.0, mean)
