@@ -57,6 +57,8 @@ rule run_eicu:
         coefficients=f"{RESULTS}/eicu/coefficients.csv",
         relative=f"{RESULTS}/eicu/relative_missingness.csv",
         summary=f"{RESULTS}/eicu/relative_missingness_summary.csv",
+        # Whether the files were simulated: all that is made of these results says so.
+        cohort=f"{RESULTS}/eicu/cohort.json",
     log:
         f"{RESULTS}/logs/run_eicu.log",
     benchmark:
@@ -101,8 +103,6 @@ rule report_eicu:
     threads: 1
     resources:
         mem_mb=1000,
-    params:
-        simulated=bool(RUN.eicu) and RUN.eicu.source == "simulated",
     message:
         "Writing the eICU tables and figure"
     script:

@@ -85,7 +85,11 @@ rule check_claims:
     input:
         theory=rules.check_theory.output if RUN.theory else [],
         eicu=(
-            [rules.run_eicu.output.scores, rules.run_eicu.output.summary]
+            [
+                rules.run_eicu.output.scores,
+                rules.run_eicu.output.summary,
+                rules.run_eicu.output.cohort,
+            ]
             if RUN.eicu
             else []
         ),
@@ -120,7 +124,11 @@ rule check_claims:
 
 rule compare_with_paper:
     input:
-        eicu=rules.run_eicu.output.scores if RUN.eicu else [],
+        eicu=(
+            [rules.run_eicu.output.scores, rules.run_eicu.output.cohort]
+            if RUN.eicu
+            else []
+        ),
         records=rules.gather_records.output.records,
         paper=[
             f"resources/paper/{name}"
