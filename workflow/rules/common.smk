@@ -26,6 +26,7 @@ from dams.experiments import design
 from dams.experiments.data import write_json
 from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.imports import files_behind
+from dams.experiments.inputs import eicu_inputs
 from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
 from dams.report.provenance import note_start
 
@@ -106,11 +107,18 @@ def table_of(wildcards):
 
 
 def eicu_files(wildcards):
-    """What run_eicu waits for: the simulated cohort, the download, or a folder of the user's."""
+    """What run_eicu waits for: the simulated cohort, the download, or files of the user's.
+
+    Files, not their folder, which does not change when one in it is overwritten.
+    """
+    if RUN.eicu.source == "folder":
+        try:
+            return eicu_inputs(EICU_FOLDER)
+        except dams_config.ConfigError as error:
+            raise WorkflowError(str(error))
     return {
         "simulated": f"{RESULTS}/eicu/simulated",
         "physionet": f"{EICU_FOLDER}/downloaded.json",
-        "folder": EICU_FOLDER,
     }[RUN.eicu.source]
 
 
