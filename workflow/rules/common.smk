@@ -5,18 +5,22 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
-# Scripts import the installed dams, rules the one beside the Snakefile: they must be the same. Asked of a Python without
-# this folder on its path, as a script's is. Under conda the environment sees to it.
-if DeploymentMethod.CONDA not in workflow.deployment_settings.deployment_method:
+# Rules import the dams beside the Snakefile, and scripts must import the same.
+CHECKOUT = str(Path(workflow.basedir).resolve())
+if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+    # The environment holds what dams needs, not dams. Snakemake takes PYTHONPATH away from jobs in conda environments, so
+    # it is set within them; the rest is the prefix that this one replaces.
+    shell.prefix("set -euo pipefail; export PYTHONPATH={CHECKOUT:q}; ")
+else:
+    # Asked of a Python without this folder on its path, as a script's is.
     installed = subprocess.run(
         [sys.executable, "-P", "-c", "import dams; print(dams.__path__[0])"],
         capture_output=True,
         text=True,
     ).stdout.strip()
-    checkout = Path(workflow.basedir, "dams").resolve()
-    if not installed or Path(installed).resolve() != checkout:
+    if not installed or Path(installed).resolve() != Path(CHECKOUT, "dams"):
         raise WorkflowError(
-            f"The rules are those of {checkout.parent}, but jobs would import {installed or 'no dams at all'}. "
+            f"The rules are those of {CHECKOUT}, but jobs would import {installed or 'no dams at all'}. "
             'Install this folder: pip install --editable ".[pipeline]"'
         )
 

@@ -13,7 +13,7 @@ rule simulate_eicu:
         f"{RESULTS}/benchmarks/simulate_eicu.tsv"
     priority: SOON
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -38,7 +38,7 @@ rule download_eicu:
         f"{EICU_FOLDER}/logs/download_eicu.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -65,7 +65,7 @@ rule run_eicu:
         f"{RESULTS}/benchmarks/run_eicu.tsv"
     priority: SOON
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     # One for each target hospital.
     threads: 2
     resources:
@@ -99,7 +99,7 @@ rule report_eicu:
     benchmark:
         f"{RESULTS}/benchmarks/report_eicu.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,

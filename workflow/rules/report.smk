@@ -18,7 +18,7 @@ rule write_table:
     benchmark:
         f"{RESULTS}/benchmarks/write_table/{{output}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -49,7 +49,7 @@ rule draw_figure:
     benchmark:
         f"{RESULTS}/benchmarks/draw_figure/{{output}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -109,7 +109,7 @@ rule check_claims:
     benchmark:
         f"{RESULTS}/benchmarks/check_claims.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -154,7 +154,7 @@ rule compare_with_paper:
     benchmark:
         f"{RESULTS}/benchmarks/compare_with_paper.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -186,7 +186,7 @@ rule write_provenance:
         f"{RESULTS}/benchmarks/write_provenance.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -212,7 +212,7 @@ rule write_report:
         f"{RESULTS}/benchmarks/write_report.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
