@@ -1,4 +1,4 @@
-"""One list of dependencies, kept in several files: pyproject.toml rules, the conda environments and the locks follow."""
+"""One list of dependencies in several files: pyproject.toml rules, the conda environments and the locks follow."""
 
 import re
 import tomllib
