@@ -9,6 +9,7 @@ import yaml
 
 import dams
 from dams.cli import _parser, main
+from dams.datasets.eicu_simulator import simulate_eicu
 from dams.experiments import config
 
 
@@ -120,6 +121,9 @@ def test_check_looks_for_the_folder_of_eicu(written, tmp_path, capsys):
     assert main(["check", str(written)]) == 1
     assert f"eicu.folder: {tmp_path / 'none'} is not a folder" in capsys.readouterr().err
     (tmp_path / "none").mkdir()
+    assert main(["check", str(written)]) == 1
+    assert f"{tmp_path / 'none'} lacks {tmp_path / 'none'}/FIDDLE_eicu/population" in capsys.readouterr().err
+    simulate_eicu(tmp_path / "none", size="test")
     assert main(["check", str(written)]) == 0
 
 

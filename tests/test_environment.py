@@ -1,4 +1,4 @@
-"""One list of dependencies, kept in three files: pyproject.toml rules, the conda environment and the locks follow."""
+"""One list of dependencies in several files: pyproject.toml rules, the conda environments and the locks follow."""
 
 import re
 import tomllib
@@ -59,6 +59,16 @@ def test_the_conda_environment_installs_the_package_itself():
     (pip,) = [line["pip"] for line in ENVIRONMENT["dependencies"] if isinstance(line, dict)]
     assert "--editable ." in pip
     assert ENVIRONMENT["channels"] == ["conda-forge"]
+
+
+def test_rules_get_the_same_environment_but_for_the_package_itself():
+    """Snakemake hands conda a copy of the file, in another folder, so that `--editable .` would fail there."""
+    rules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    assert set(re.findall(r"conda:\s*(\S+)", rules)) == {'"../envs/dams.yml"'}
+    of_rules = yaml.safe_load((ROOT / "workflow" / "envs" / "dams.yml").read_text(encoding="utf-8"))
+    *conda, by_pip = ENVIRONMENT["dependencies"]
+    by_pip = {"pip": [line for line in by_pip["pip"] if line != "--editable ."]}
+    assert of_rules == {"channels": ENVIRONMENT["channels"], "dependencies": [*conda, by_pip]}
 
 
 def locked(file):

@@ -97,9 +97,9 @@ def read_cohort(
     hospitals = _check_hospitals(hospitals)
     population = read_population(folder, task)
     stays = _join(population, read_patients(folder), folder)
-    features = folder / "FIDDLE_eicu" / "features" / task
-    static = _open(_either_spelling(features), len(stays), 2)
-    timed = _open(features / "X.npz", len(stays), 3)
+    files = files_of(folder, task)
+    static = _open(files["static"], len(stays), 2)
+    timed = _open(files["timed"], len(stays), 3)
     static_names, timed_names = read_names(static), read_names(timed)
     _check_alignment(static, static_names, stays["hospitalid"].to_numpy())
 
@@ -114,13 +114,33 @@ def read_cohort(
         hospital=cohort["hospitalid"].to_numpy(),
         stay=cohort["ID"].to_numpy(),
         hospitals=hospitals,
-        simulated=(folder / "truth.json").is_file(),
+        simulated=mark_of_simulation(folder).is_file(),
     )
+
+
+def files_of(folder: str | Path, task: str = "mortality_48h") -> dict[str, Path]:
+    """Files that a cohort is read from, by what they hold; all are needed."""
+    fiddle = Path(folder) / "FIDDLE_eicu"
+    features = fiddle / "features" / task
+    static, timed = _either_spelling(features), features / "X.npz"
+    return {
+        "population": fiddle / "population" / f"{task}.csv",
+        "patients": Path(folder) / "eicu-crd" / "2.0" / "patient.csv.gz",
+        "static": static,
+        "static_names": _names_of(static),
+        "timed": timed,
+        "timed_names": _names_of(timed),
+    }
+
+
+def mark_of_simulation(folder: str | Path) -> Path:
+    """File that only the simulator writes: where it is, the cohort is simulated."""
+    return Path(folder) / "truth.json"
 
 
 def read_population(folder: Path, task: str) -> pd.DataFrame:
     """Read identifiers and labels (columns ID, label), by ascending identifier as FIDDLE's rows are."""
-    path = folder / "FIDDLE_eicu" / "population" / f"{task}.csv"
+    path = files_of(folder, task)["population"]
     label = f"{task.rsplit('_', 1)[0]}_LABEL"
     frame = _read_csv(path, ["ID", label]).rename(columns={label: "label"})
     steps = np.diff(frame["ID"].to_numpy())
@@ -139,7 +159,7 @@ def read_population(folder: Path, task: str) -> pd.DataFrame:
 
 def read_patients(folder: Path) -> pd.DataFrame:
     """Read hospital and patient of every stay (columns patientunitstayid, hospitalid, uniquepid)."""
-    path = folder / "eicu-crd" / "2.0" / "patient.csv.gz"
+    path = files_of(folder)["patients"]
     frame = _read_csv(path, ["patientunitstayid", "hospitalid", "uniquepid"])
     repeated = frame["patientunitstayid"].duplicated()
     if repeated.any():
@@ -150,7 +170,7 @@ def read_patients(folder: Path) -> pd.DataFrame:
 
 def read_names(array: CooNpz) -> list[str]:
     """Read the names of the features of an array, one a column."""
-    path = array.path.with_suffix(".feature_names.json")
+    path = _names_of(array.path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist. FIDDLE writes it beside {array.path.name}; see docs/eicu.md.")
     names = json.loads(path.read_text(encoding="utf-8"))
@@ -230,6 +250,11 @@ def _either_spelling(features: Path) -> Path:
     """Path of the static features: `s.npz`, or `S.npz` from newer versions of FIDDLE."""
     newer = features / "S.npz"
     return newer if newer.is_file() and not (features / "s.npz").is_file() else features / "s.npz"
+
+
+def _names_of(array: Path) -> Path:
+    """Path of the names of an array's features."""
+    return array.with_suffix(".feature_names.json")
 
 
 def _check_alignment(static: CooNpz, names: list[str], hospital: Array) -> None:

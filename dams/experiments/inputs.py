@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dams.datasets.fiddle import files_of, mark_of_simulation
 from dams.experiments.config import Config
 from dams.experiments.data import load_own_table
 from dams.experiments.mistakes import ConfigError
@@ -20,11 +21,28 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
             mistakes.append(f"datasets.{name}: {error}")
         else:
             lines.append(f"{name}: {table.path} has {own.describe()}")
-    if run.eicu and run.eicu.source == "folder" and not Path(run.eicu.folder).is_dir():
-        mistakes.append(
-            f"eicu.folder: {run.eicu.folder} is not a folder; name the one that holds FIDDLE_eicu/ and eicu-crd/, or "
-            "set `source: simulated`"
-        )
+    if run.eicu and run.eicu.source == "folder":
+        try:
+            eicu_inputs(run.eicu.folder)
+        except ConfigError as error:
+            mistakes.append(str(error))
     if mistakes:
         raise ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes))
     return lines
+
+
+def eicu_inputs(folder: str) -> list[str]:
+    """List the files of a user's own eICU folder that a run reads; refuse a folder that lacks one."""
+    if not Path(folder).is_dir():
+        raise ConfigError(
+            f"eicu.folder: {folder} is not a folder; name the one that holds FIDDLE_eicu/ and eicu-crd/, or "
+            "set `source: simulated`"
+        )
+    needed, mark = list(files_of(folder).values()), mark_of_simulation(folder)
+    lacking = [str(path) for path in needed if not path.is_file()]
+    if lacking:
+        raise ConfigError(
+            f"eicu.folder: {folder} lacks {', '.join(lacking)}; docs/eicu.md says which files are needed and where from"
+        )
+    # Where it comes or goes, what is said of the same numbers changes.
+    return [str(path) for path in [*needed, *([mark] if mark.is_file() else [])]]

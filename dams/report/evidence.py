@@ -92,8 +92,11 @@ class Evidence:
 
     @cached_property
     def eicu_is_simulated(self) -> bool:
-        """Whether the eICU cohort was made up: taken for granted unless the configuration names real files."""
-        return (self.config.get("eicu") or {}).get("source", "simulated") == "simulated"
+        """Whether the eICU cohort was made up, as its files told the run: taken for granted where nothing is known.
+
+        The configuration can't tell: a folder of the user's may hold a simulated cohort.
+        """
+        return (read_json(self.folder / "eicu" / "cohort.json") or {}).get("simulated", True)
 
     def rows_of(self, dataset: str) -> int:
         """Count the rows of a prepared data set."""

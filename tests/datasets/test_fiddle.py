@@ -1,6 +1,7 @@
 import gzip
 import json
 import math
+import shutil
 import tracemalloc
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from dams.datasets.coo_npz import CooNpz, write_coo
 from dams.datasets.feature_table import FeatureTable
-from dams.datasets.fiddle import collapse, is_clinical, is_shared, load_fiddle, read_cohort
+from dams.datasets.fiddle import collapse, files_of, is_clinical, is_shared, load_fiddle, read_cohort
 from dams.datasets.fiddle_as_published import (
     join_by_position,
     keep_without_mask_in_name,
@@ -56,6 +57,27 @@ def test_newer_spelling_of_the_static_features(cohort):
     for suffix in ("npz", "feature_names.json"):
         (features(folder) / f"s.{suffix}").rename(features(folder) / f"S.{suffix}")
     assert load_fiddle(folder, min_either=0, min_both=0).names == expected.names
+
+
+@pytest.mark.parametrize("newer", [False, True])
+def test_the_files_named_are_those_that_are_read(cohort, tmp_path, newer):
+    """With them alone the cohort can be read, and without any of them it can't."""
+    folder, *_ = cohort
+    if newer:
+        for suffix in ("npz", "feature_names.json"):
+            (features(folder) / f"s.{suffix}").rename(features(folder) / f"S.{suffix}")
+    files, alone = list(files_of(folder).values()), tmp_path / "alone"
+    for path in files:
+        copy = alone / path.relative_to(folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    assert load_fiddle(alone, min_either=0, min_both=0).names
+    for path in files:
+        content = path.read_bytes()
+        path.unlink()
+        with pytest.raises(FileNotFoundError):
+            load_fiddle(folder)
+        path.write_bytes(content)
 
 
 def test_files_without_the_member_format_and_in_fortran_order(cohort):

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dams.datasets.arrays import save_covariates
+from dams.experiments.data import write_json
 from dams.experiments.records import write_csv
 from dams.report.claims import ClaimsError, Verdict, check_claim, check_claims, combine, decide, read_claims
 from dams.report.evidence import Evidence
@@ -146,22 +147,22 @@ def test_rows_are_counted(tmp_path, rows, expected):
 
 
 @pytest.mark.parametrize(
-    ("source", "auroc", "expected"),
+    ("simulated", "auroc", "expected"),
     [
-        ("folder", 0.4, Verdict.SUPPORTED),
-        ("folder", 0.8, Verdict.NOT_SUPPORTED),
-        ("folder", 0.56, Verdict.UNDECIDED),
-        ("simulated", 0.4, Verdict.NOT_TESTABLE),
+        (False, 0.4, Verdict.SUPPORTED),
+        (False, 0.8, Verdict.NOT_SUPPORTED),
+        (False, 0.56, Verdict.UNDECIDED),
+        (True, 0.4, Verdict.NOT_TESTABLE),
     ],
 )
-def test_eicu_claims_need_real_patients(tmp_path, source, auroc, expected):
+def test_eicu_claims_need_real_patients(tmp_path, simulated, auroc, expected):
     scores = [
         {"variant": "corrected", "source": "H2", "target": "H1", "method": method, "metric": "auroc"}
         | {"value": value, "lower": value - 0.03, "upper": value + 0.03}
         for method, value in (("source", 0.58), ("closed_form", auroc))
     ]
     write_csv(pd.DataFrame(scores), tmp_path / "eicu" / "scores.csv")
-    (tmp_path / "config.json").write_text(json.dumps({"eicu": {"source": source}}))
+    write_json({"simulated": simulated}, tmp_path / "eicu" / "cohort.json")
     check = claim(
         kind="eicu",
         metric="auroc",
@@ -172,20 +173,20 @@ def test_eicu_claims_need_real_patients(tmp_path, source, auroc, expected):
     )
     got, findings = check_claim(check, Evidence(tmp_path))
     assert got is expected
-    if source == "simulated":
+    if simulated:
         assert "simulated (there: supported)" in findings[0].reason
 
 
 @pytest.mark.parametrize(
-    ("source", "share", "expected"),
+    ("simulated", "share", "expected"),
     [
-        ("folder", 0.3, Verdict.SUPPORTED),
-        ("folder", 0.02, Verdict.NOT_SUPPORTED),
-        ("simulated", 0.3, Verdict.NOT_TESTABLE),
+        (False, 0.3, Verdict.SUPPORTED),
+        (False, 0.02, Verdict.NOT_SUPPORTED),
+        (True, 0.3, Verdict.NOT_TESTABLE),
     ],
 )
-def test_rates_of_hospitals_differ_in_both_directions(tmp_path, source, share, expected):
-    (tmp_path / "config.json").write_text(json.dumps({"eicu": {"source": source}}))
+def test_rates_of_hospitals_differ_in_both_directions(tmp_path, simulated, share, expected):
+    write_json({"simulated": simulated}, tmp_path / "eicu" / "cohort.json")
     wanted = next(c.check for c in read_claims() if c.id == "eicu_prevalences_differ")
     assert check_claim(wanted, Evidence(tmp_path))[1][0].reason == "the eICU experiment is not part of this run"
     summary = [

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dams.experiments.data import write_json
 from dams.experiments.records import write_csv
 from dams.report.comparison import LOOKS, compare, published_against_measured, write_comparison
 from dams.report.evidence import Evidence
@@ -89,7 +90,7 @@ def test_a_simulated_cohort_is_not_held_against_the_paper(tmp_path):
     assert found["missing"] == "our cohort is simulated"
     assert found["inside"] is None
     assert found["errata"] == ""
-    (tmp_path / "config.json").write_text(json.dumps({"eicu": {"source": "folder"}}))
+    write_json({"simulated": False}, tmp_path / "eicu" / "cohort.json")
     found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
     assert found["errata"] == "E11"
 

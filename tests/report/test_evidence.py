@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from dams.experiments.data import write_json
 from dams.experiments.records import write_csv
 from dams.report.evidence import Evidence
 
@@ -63,3 +64,12 @@ def test_blocks_that_are_not_of_the_run_are_left_out(tmp_path, write_block):
 
 def test_a_folder_without_blocks_has_no_records(tmp_path):
     assert Evidence(tmp_path).records.empty
+
+
+@pytest.mark.parametrize("source", ["simulated", "folder", "physionet"])
+@pytest.mark.parametrize("simulated", [True, False])
+def test_the_files_say_whether_a_cohort_is_simulated_not_the_configuration(tmp_path, source, simulated):
+    write_json({"eicu": {"source": source}}, tmp_path / "config.json")
+    assert Evidence(tmp_path).eicu_is_simulated
+    write_json({"simulated": simulated}, tmp_path / "eicu" / "cohort.json")
+    assert Evidence(tmp_path).eicu_is_simulated is simulated

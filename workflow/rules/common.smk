@@ -5,18 +5,22 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
-# Scripts import the installed dams, rules the one beside the Snakefile: they must be the same. Asked of a Python without
-# this folder on its path, as a script's is. Under conda the environment sees to it.
-if DeploymentMethod.CONDA not in workflow.deployment_settings.deployment_method:
+# Rules import the dams beside the Snakefile, and scripts must import the same.
+CHECKOUT = str(Path(workflow.basedir).resolve())
+if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+    # The environment holds what dams needs, not dams. Snakemake takes PYTHONPATH away from jobs in conda environments, so
+    # it is set within them; the rest is the prefix that this one replaces.
+    shell.prefix("set -euo pipefail; export PYTHONPATH={CHECKOUT:q}; ")
+else:
+    # Asked of a Python without this folder on its path, as a script's is.
     installed = subprocess.run(
         [sys.executable, "-P", "-c", "import dams; print(dams.__path__[0])"],
         capture_output=True,
         text=True,
     ).stdout.strip()
-    checkout = Path(workflow.basedir, "dams").resolve()
-    if not installed or Path(installed).resolve() != checkout:
+    if not installed or Path(installed).resolve() != Path(CHECKOUT, "dams"):
         raise WorkflowError(
-            f"The rules are those of {checkout.parent}, but jobs would import {installed or 'no dams at all'}. "
+            f"The rules are those of {CHECKOUT}, but jobs would import {installed or 'no dams at all'}. "
             'Install this folder: pip install --editable ".[pipeline]"'
         )
 
@@ -26,6 +30,7 @@ from dams.experiments import design
 from dams.experiments.data import write_json
 from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.imports import files_behind
+from dams.experiments.inputs import eicu_inputs
 from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
 from dams.report.provenance import note_start
 
@@ -106,11 +111,18 @@ def table_of(wildcards):
 
 
 def eicu_files(wildcards):
-    """What run_eicu waits for: the simulated cohort, the download, or a folder of the user's."""
+    """What run_eicu waits for: the simulated cohort, the download, or files of the user's.
+
+    Files, not their folder, which does not change when one in it is overwritten.
+    """
+    if RUN.eicu.source == "folder":
+        try:
+            return eicu_inputs(EICU_FOLDER)
+        except dams_config.ConfigError as error:
+            raise WorkflowError(str(error))
     return {
         "simulated": f"{RESULTS}/eicu/simulated",
         "physionet": f"{EICU_FOLDER}/downloaded.json",
-        "folder": EICU_FOLDER,
     }[RUN.eicu.source]
 
 

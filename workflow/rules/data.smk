@@ -17,7 +17,7 @@ rule download_data:
     priority: SOON
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -42,7 +42,7 @@ rule prepare_data:
         f"{RESULTS}/benchmarks/prepare_data/{{dataset}}.tsv"
     priority: SOON
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,

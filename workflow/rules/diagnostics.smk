@@ -23,7 +23,7 @@ rule diagnose_cells:
     benchmark:
         f"{RESULTS}/benchmarks/diagnose_cells.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -52,7 +52,7 @@ rule diagnose_eicu:
     benchmark:
         f"{RESULTS}/benchmarks/diagnose_eicu.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,

@@ -13,7 +13,7 @@ rule simulate_eicu:
         f"{RESULTS}/benchmarks/simulate_eicu.tsv"
     priority: SOON
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -38,7 +38,7 @@ rule download_eicu:
         f"{EICU_FOLDER}/logs/download_eicu.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -57,13 +57,15 @@ rule run_eicu:
         coefficients=f"{RESULTS}/eicu/coefficients.csv",
         relative=f"{RESULTS}/eicu/relative_missingness.csv",
         summary=f"{RESULTS}/eicu/relative_missingness_summary.csv",
+        # Whether the files were simulated: all that is made of these results says so.
+        cohort=f"{RESULTS}/eicu/cohort.json",
     log:
         f"{RESULTS}/logs/run_eicu.log",
     benchmark:
         f"{RESULTS}/benchmarks/run_eicu.tsv"
     priority: SOON
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     # One for each target hospital.
     threads: 2
     resources:
@@ -97,12 +99,10 @@ rule report_eicu:
     benchmark:
         f"{RESULTS}/benchmarks/report_eicu.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
-    params:
-        simulated=bool(RUN.eicu) and RUN.eicu.source == "simulated",
     message:
         "Writing the eICU tables and figure"
     script:

@@ -15,7 +15,7 @@ rule run_block:
     # The longest first, so that no core waits for a late long one.
     priority: lambda wildcards: block_of(wildcards).seconds
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         # A second attempt, where a profile allows one, may have twice of both.
@@ -48,7 +48,7 @@ rule gather_records:
     benchmark:
         f"{RESULTS}/benchmarks/gather_records.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,

@@ -18,7 +18,7 @@ rule write_table:
     benchmark:
         f"{RESULTS}/benchmarks/write_table/{{output}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -49,7 +49,7 @@ rule draw_figure:
     benchmark:
         f"{RESULTS}/benchmarks/draw_figure/{{output}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -85,7 +85,11 @@ rule check_claims:
     input:
         theory=rules.check_theory.output if RUN.theory else [],
         eicu=(
-            [rules.run_eicu.output.scores, rules.run_eicu.output.summary]
+            [
+                rules.run_eicu.output.scores,
+                rules.run_eicu.output.summary,
+                rules.run_eicu.output.cohort,
+            ]
             if RUN.eicu
             else []
         ),
@@ -105,7 +109,7 @@ rule check_claims:
     benchmark:
         f"{RESULTS}/benchmarks/check_claims.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -120,7 +124,11 @@ rule check_claims:
 
 rule compare_with_paper:
     input:
-        eicu=rules.run_eicu.output.scores if RUN.eicu else [],
+        eicu=(
+            [rules.run_eicu.output.scores, rules.run_eicu.output.cohort]
+            if RUN.eicu
+            else []
+        ),
         records=rules.gather_records.output.records,
         paper=[
             f"resources/paper/{name}"
@@ -146,7 +154,7 @@ rule compare_with_paper:
     benchmark:
         f"{RESULTS}/benchmarks/compare_with_paper.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -178,7 +186,7 @@ rule write_provenance:
         f"{RESULTS}/benchmarks/write_provenance.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -204,7 +212,7 @@ rule write_report:
         f"{RESULTS}/benchmarks/write_report.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,

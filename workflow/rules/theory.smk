@@ -11,7 +11,7 @@ rule check_theory:
     benchmark:
         f"{RESULTS}/benchmarks/check_theory.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -37,7 +37,7 @@ rule draw_theory:
     benchmark:
         f"{RESULTS}/benchmarks/draw_theory.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,

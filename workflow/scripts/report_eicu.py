@@ -1,5 +1,6 @@
 """Write the two eICU tables and the figure."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,8 @@ from dams.report.eicu import feature_table, performance_table, prevalence_figure
 from dams.report.figures import save_figure
 
 with job_log(snakemake.log[0]):
-    folder, simulated = Path(snakemake.output.figure[0]).parent, snakemake.params.simulated
+    folder = Path(snakemake.output.figure[0]).parent
+    simulated = json.loads(Path(snakemake.input.cohort).read_text(encoding="utf-8"))["simulated"]
     paper = pd.read_csv(snakemake.input.published).assign(variant="published", failure="")
     scores = pd.concat([pd.read_csv(snakemake.input.scores), paper])
     coefficients = pd.read_csv(snakemake.input.coefficients, index_col="feature")

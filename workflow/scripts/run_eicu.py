@@ -6,6 +6,7 @@ from threadpoolctl import threadpool_limits
 from dams.datasets.fiddle import load_fiddle
 from dams.datasets.fiddle_as_published import load_fiddle_as_published
 from dams.experiments import eicu
+from dams.experiments.data import write_json
 from dams.experiments.eicu_as_published import run_eicu_as_published
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
@@ -20,6 +21,7 @@ with job_log(snakemake.log[0]), threadpool_limits(1):
     as_published = load_fiddle_as_published(params.folder, hospitals=params.hospitals)
     published = run_eicu_as_published(as_published, random_state=params.seed)
     relative = eicu.relative_missingness(table, confidence=params.bootstrap["confidence"])
+    write_json({"simulated": table.simulated}, output.cohort)
     write_csv(pd.concat([corrected, published]), output.scores)
     write_csv(eicu.oracle_coefficients(table).reset_index(), output.coefficients)
     write_csv(relative, output.relative)

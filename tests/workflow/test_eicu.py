@@ -1,0 +1,76 @@
+"""The eICU study on files of the user's own: what is said of them, and when they are read again."""
+
+import json
+import os
+import re
+import time
+
+import pandas as pd
+import pytest
+
+from dams.datasets.eicu_simulator import simulate_eicu
+from dams.report.contents import data_sources
+from dams.report.evidence import Evidence
+
+pytestmark = pytest.mark.workflow
+
+FOLDER = "files of mine"
+RESULTS = "results/own"
+SCORES = f"{RESULTS}/eicu/scores.csv"
+
+
+@pytest.fixture
+def own(project):
+    """A project with a simulated cohort in the place of the user's own files."""
+    simulate_eicu(project.folder / FOLDER, size="test", random_state=3)
+    study = {
+        "datasets": ["redundant"],
+        "rows": 60,
+        "regimes": [{"kind": "nested"}],
+        "models": {"linear": {"draws": 1}},
+        "methods": ["oracle", "source"],
+    }
+    eicu = {"source": "folder", "folder": FOLDER, "two_way": False}
+    project.configure({"name": "own", "studies": {"one": study}, "bootstrap": {"replicates": 50}, "eicu": eicu})
+    return project
+
+
+def test_a_simulated_cohort_is_called_so_wherever_it_lies(own):
+    targets = [f"{RESULTS}/{name}" for name in ("eicu/performance.md", "claims.csv", "comparison.csv")]
+    answer = own.run(*targets, cores=2)
+    assert answer.returncode == 0, answer.stdout
+
+    results = own.folder / RESULTS
+    assert json.loads((results / "eicu/cohort.json").read_text(encoding="utf-8")) == {"simulated": True}
+    for name in ("performance", "features"):
+        assert "(simulated)" in (results / f"eicu/{name}.md").read_text(encoding="utf-8")
+    comparison = pd.read_csv(results / "comparison.csv").query("table == 'eicu'")
+    assert set(comparison["missing"]) == {"our cohort is simulated"}
+    assert comparison["inside"].isna().all()
+    claims = pd.read_csv(results / "claims.csv")
+    assert set(claims.loc[claims["id"].str.startswith("eicu_"), "verdict"]) == {"not testable here"}
+    (row,) = data_sources(Evidence(results), own.folder).query("dataset == 'eICU'").to_dict("records")
+    assert row["what"] == "simulated cohort"
+
+
+def test_files_that_changed_are_read_again(own):
+    answer = own.run(SCORES, cores=2)
+    assert answer.returncode == 0, answer.stdout
+    assert "Nothing to be done" in own.run(SCORES, "--dry-run").stdout
+    # Overwritten in place, so that no folder changes.
+    population = own.folder / FOLDER / "FIDDLE_eicu/population/mortality_48h.csv"
+    with open(population, "r+", encoding="utf-8") as file:
+        lines = file.readlines()
+        lines[1] = re.sub(r"[01]$", lambda label: str(1 - int(label[0])), lines[1])
+        file.seek(0)
+        file.writelines(lines)
+    os.utime(population, (time.time() + 5,) * 2)
+    assert re.search(r"^run_eicu +1$", own.run(SCORES, "--dry-run").stdout, re.MULTILINE)
+
+
+def test_a_file_that_lacks_is_named_before_any_job(own):
+    (own.folder / FOLDER / "FIDDLE_eicu/features/mortality_48h/X.npz").unlink()
+    for answer in (own.run("--dry-run"), own.dams("check", "run.yaml")):
+        assert answer.returncode != 0
+        assert f"eicu.folder: {FOLDER} lacks {FOLDER}/FIDDLE_eicu/features/mortality_48h/X.npz" in answer.stdout
+        assert "docs/eicu.md says which files are needed" in answer.stdout
