@@ -123,6 +123,15 @@ class Study(Strict):
             if METHODS[method].applies_to(model)
         }
 
+    def settings(self) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """Say what each of its cells is made of, by data set, regime, ε and labels."""
+        designs = [(regime.name, *design) for regime in self.regimes for design in regime.samplers()]
+        return {
+            # A table has the rows it has.
+            (dataset, name, epsilon, labels): {"rates": sampler} | ({"rows": self.rows} if is_scenario(dataset) else {})
+            for dataset, (name, epsilon, sampler), labels in product(self.datasets, designs, self.labels)
+        }
+
 
 class CsvDataset(Strict):
     """A user's own table: a CSV file with one header line, and the types of the columns to use."""
@@ -196,11 +205,29 @@ class Config(Strict):
             shared = [name for name in one.outputs if name in other.outputs]
             both = one.entries() & other.entries() if shared else set()
             if both:
-                entry = ", ".join(str(part) for part in min(both, key=str) if part is not None)
                 raise ValueError(
-                    f"studies.{second}.outputs: {shared[0]} has one place for {entry}, and {first} fills it too; "
-                    f"take {shared[0]} out of one of the two, or give its regime another `name:`"
+                    f"studies.{second}.outputs: {shared[0]} has one place for {_in_words(both)}, and {first} fills it "
+                    f"too; take {shared[0]} out of one of the two, or give its regime another `name:`"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _one_experiment_a_column(self) -> Config:
+        """An output that several studies share compares what stands under one name, so that must be one experiment."""
+        for (first, one), (second, other) in combinations(self.studies.items(), 2):
+            shared = [name for name in one.outputs if name in other.outputs]
+            if not shared:
+                continue
+            there, here = one.settings(), other.settings()
+            for what in ("rates", "rows"):
+                unlike = {key for key in there.keys() & here.keys() if there[key].get(what) != here[key].get(what)}
+                if unlike:
+                    key = min(unlike, key=str)
+                    raise ValueError(
+                        f"studies.{second}.outputs: {shared[0]} compares all methods on {_in_words({key})}, and its "
+                        f"{what} differ: {there[key][what]} in {first}, {here[key][what]} in {second}; give the regime "
+                        f"of one of the two another `name:`, or take {shared[0]} out of one of them"
+                    )
         return self
 
     @model_validator(mode="after")
@@ -223,6 +250,11 @@ class Config(Strict):
                         f"data set '{dataset}' has none. Use random_linear."
                     )
         return self
+
+
+def _in_words(keys: set[tuple[Any, ...]]) -> str:
+    """Write the first of what two studies share."""
+    return ", ".join(str(part) for part in min(keys, key=str) if part is not None)
 
 
 def _known(names: Any, registry: Any, what: str) -> Any:
