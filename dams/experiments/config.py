@@ -48,7 +48,7 @@ class Study(Strict):
     models: Annotated[dict[str, Repeats], Field(min_length=1)]
     methods: Annotated[dict[str, Cap], Field(min_length=1)]
     labels: OneOrMore[Literal["random_linear", "structural"]] = ["random_linear"]
-    rows: Annotated[int, Field(ge=10)] = 10_000
+    rows: Annotated[int, Field(ge=50)] = 10_000
     outputs: Unique[str] = []
 
     @field_validator("methods", mode="before")
@@ -124,13 +124,15 @@ class Study(Strict):
         }
 
     def settings(self) -> dict[tuple[Any, ...], dict[str, Any]]:
-        """Say what each of its cells is made of, by data set, regime, ε and labels."""
+        """Say what its cells are made of, by data set, regime and labels: rates for each ε, rows of a scenario."""
         designs = [(regime.name, *design) for regime in self.regimes for design in regime.samplers()]
-        return {
-            # A table has the rows it has.
-            (dataset, name, epsilon, labels): {"rates": sampler} | ({"rows": self.rows} if is_scenario(dataset) else {})
-            for dataset, (name, epsilon, sampler), labels in product(self.datasets, designs, self.labels)
-        }
+        made: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for dataset, (name, epsilon, sampler), labels in product(self.datasets, designs, self.labels):
+            made[dataset, name, epsilon, labels] = {"rates": sampler}
+            if is_scenario(dataset):
+                # A line over ε joins what has the same regime; a table has the rows it has.
+                made[dataset, name, labels] = {"rows": self.rows}
+        return made
 
 
 class CsvDataset(Strict):

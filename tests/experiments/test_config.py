@@ -91,7 +91,7 @@ def test_every_mistake_has_its_line(small, study):
     assert message.startswith("the configuration has 3 mistake(s):\n  ")
     assert "\n  name: required, but not given" in message
     assert "\n  seed: must be greater than or equal to 0, got -1" in message
-    assert "\n  studies.one.rows: must be greater than or equal to 10, got 3" in message
+    assert "\n  studies.one.rows: must be greater than or equal to 50, got 3" in message
 
 
 @pytest.mark.parametrize(
@@ -220,6 +220,12 @@ def test_two_studies_do_not_fill_one_place(small, study):
             "its rates differ: Free(high=0.9) in one, Nested(source_high=0.5, extra_high=0.5) in two",
         ),
         ("redundant", {"rows": 400}, "redundant, free, random_linear", "its rows differ: 200 in one, 400 in two"),
+        (
+            "redundant",
+            {"rows": 400, "regimes": [{"kind": "opposing", "name": "free", "epsilon": 0.2}]},
+            "redundant, free, random_linear",
+            "its rows differ: 200 in one, 400 in two",
+        ),
     ],
 )
 def test_one_column_is_one_experiment(small, study, dataset, change, place, message):
