@@ -48,7 +48,7 @@ class Study(Strict):
     models: Annotated[dict[str, Repeats], Field(min_length=1)]
     methods: Annotated[dict[str, Cap], Field(min_length=1)]
     labels: OneOrMore[Literal["random_linear", "structural"]] = ["random_linear"]
-    rows: Annotated[int, Field(ge=10)] = 10_000
+    rows: Annotated[int, Field(ge=50)] = 10_000
     outputs: Unique[str] = []
 
     @field_validator("methods", mode="before")
@@ -123,6 +123,17 @@ class Study(Strict):
             if METHODS[method].applies_to(model)
         }
 
+    def settings(self) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """Say what its cells are made of, by data set, regime and labels: rates for each ε, rows of a scenario."""
+        designs = [(regime.name, *design) for regime in self.regimes for design in regime.samplers()]
+        made: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for dataset, (name, epsilon, sampler), labels in product(self.datasets, designs, self.labels):
+            made[dataset, name, epsilon, labels] = {"rates": sampler}
+            if is_scenario(dataset):
+                # A line over ε joins what has the same regime; a table has the rows it has.
+                made[dataset, name, labels] = {"rows": self.rows}
+        return made
+
 
 class CsvDataset(Strict):
     """A user's own table: a CSV file with one header line, and the types of the columns to use."""
@@ -196,11 +207,29 @@ class Config(Strict):
             shared = [name for name in one.outputs if name in other.outputs]
             both = one.entries() & other.entries() if shared else set()
             if both:
-                entry = ", ".join(str(part) for part in min(both, key=str) if part is not None)
                 raise ValueError(
-                    f"studies.{second}.outputs: {shared[0]} has one place for {entry}, and {first} fills it too; "
-                    f"take {shared[0]} out of one of the two, or give its regime another `name:`"
+                    f"studies.{second}.outputs: {shared[0]} has one place for {_in_words(both)}, and {first} fills it "
+                    f"too; take {shared[0]} out of one of the two, or give its regime another `name:`"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _one_experiment_a_column(self) -> Config:
+        """An output that several studies share compares what stands under one name, so that must be one experiment."""
+        for (first, one), (second, other) in combinations(self.studies.items(), 2):
+            shared = [name for name in one.outputs if name in other.outputs]
+            if not shared:
+                continue
+            there, here = one.settings(), other.settings()
+            for what in ("rates", "rows"):
+                unlike = {key for key in there.keys() & here.keys() if there[key].get(what) != here[key].get(what)}
+                if unlike:
+                    key = min(unlike, key=str)
+                    raise ValueError(
+                        f"studies.{second}.outputs: {shared[0]} compares all methods on {_in_words({key})}, and its "
+                        f"{what} differ: {there[key][what]} in {first}, {here[key][what]} in {second}; give the regime "
+                        f"of one of the two another `name:`, or take {shared[0]} out of one of them"
+                    )
         return self
 
     @model_validator(mode="after")
@@ -223,6 +252,11 @@ class Config(Strict):
                         f"data set '{dataset}' has none. Use random_linear."
                     )
         return self
+
+
+def _in_words(keys: set[tuple[Any, ...]]) -> str:
+    """Write the first of what two studies share."""
+    return ", ".join(str(part) for part in min(keys, key=str) if part is not None)
 
 
 def _known(names: Any, registry: Any, what: str) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import cycle
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -21,6 +24,15 @@ _LINES = (
     Line("#cc79a7", (0, (5, 1)), "P"),
     Line("#e69f00", (0, (3, 1, 1, 1)), "X"),
 )
+# Marks of regimes, of which there may be many: six colours and eleven shapes have no common factor, so that the first
+# 66 marks differ, and the first eleven by shape alone.
+_COLORS = tuple(line.color for line in _LINES[1:])
+_SHAPES = ("o", "^", "v", "D", "P", "X", "s", "<", ">", "*", "p")
+
+
+def marks_of(regimes: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Colour and shape of every regime."""
+    return dict(zip(regimes, zip(cycle(_COLORS), cycle(_SHAPES), strict=False), strict=False))
 
 
 def relative_missingness_figure(features: pd.DataFrame) -> Figure:
@@ -38,15 +50,13 @@ def relative_missingness_figure(features: pd.DataFrame) -> Figure:
     figure, axes = new_figure(rows, columns, width=2.6 * columns + 0.4, height=2.6 * rows + 0.5)
     for panel, dataset in zip(axes.flat, datasets, strict=False):
         shown = features[features["dataset"] == dataset]
-        for regime, line in zip(regimes, _LINES[1:] * len(regimes), strict=False):
+        for regime, (color, shape) in marks_of(regimes).items():
             part = shown[shown["regime"] == regime]
             kept = 1 - part[["true_r", "r", "lower", "upper"]]
             # A feature that the target never shows has no place on a logarithmic axis.
             kept = kept[(kept["r"] > 0) & (kept["upper"] > 0)]
-            panel.vlines(kept["true_r"], kept["upper"], kept["lower"], color=line.color, linewidth=0.9, alpha=0.7)
-            panel.plot(
-                kept["true_r"], kept["r"], line.marker, color=line.color, markersize=3, markeredgewidth=0, label=regime
-            )
+            panel.vlines(kept["true_r"], kept["upper"], kept["lower"], color=color, linewidth=0.9, alpha=0.7)
+            panel.plot(kept["true_r"], kept["r"], shape, color=color, markersize=3, markeredgewidth=0, label=regime)
         panel.axline((1, 1), slope=1, color="0.35", linewidth=0.8, zorder=1)
         panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":", zorder=1)
         panel.set(xscale="log", yscale="log", title=title_of(dataset), xlabel="true 1 − r")
@@ -60,7 +70,7 @@ def relative_missingness_figure(features: pd.DataFrame) -> Figure:
         panel.set_ylabel("estimated 1 − r")
     for panel in axes.flat[len(datasets) :]:
         panel.set_visible(False)
-    legend_below(figure, axes[0, 0], columns=len(regimes))
+    legend_below(figure, axes[0, 0], columns=len(regimes), room=1)
     return figure
 
 
@@ -82,5 +92,5 @@ def hospital_checks_figure(spread: pd.DataFrame) -> Figure:
     panel.set_yscale("log")
     panel.set_xlabel("|z| of a pair of features")
     panel.set_ylabel("share of pairs beyond it")
-    legend_below(figure, panel, columns=2)
+    legend_below(figure, panel, columns=2, room=4)
     return figure

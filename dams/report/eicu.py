@@ -115,7 +115,7 @@ def prevalence_figure(relative: pd.DataFrame, *, simulated: bool) -> Figure:
     panel.set_xlabel("stays with the feature, H1")
     panel.set_ylabel("stays with the feature, H2")
     panel.set_title(_titled("How often each feature is recorded", simulated))
-    legend_below(figure, panel, columns=1)
+    legend_below(figure, panel, columns=1, room=3)
     return figure
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
-from dams.report.figures import legend_below, line_of, new_figure
+from dams.report.figures import legend_below, line_of, new_figure, say_that_all_failed
 from dams.report.summary import Bootstrap, in_display_order
 
 # A draw of the rates, which all β and methods of a study share, with one kind of labels.
@@ -23,27 +23,36 @@ def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figur
     """One panel a data set: the mean over β of every rate draw as a light point, a line with its band a method.
 
     Above the errors, below how far each lies above the oracle's of the same cells. A method that was run on fewer cells
-    than the oracle is shown below alone: other cells have other errors.
+    than others is shown below alone: other cells have other errors. Without an oracle it is shown above, and marked.
     """
-    linear = records[(records["model"] == "linear") & records["score"].notna()]
+    linear = in_display_order(records[records["model"] == "linear"])
+    datasets = list(linear["dataset"].unique())
+    methods = [name for name in METHODS if name in set(linear["method"])]
+    cells = linear.groupby(["dataset", "method"], sort=False).size()
+    fewer = cells[cells < cells.groupby("dataset").transform("max")].index
+    # A fit that failed was meant to be made: it counts as a cell and has no point.
+    linear = linear[linear["score"].notna()]
     above = above_oracle(linear)
-    datasets = list(in_display_order(linear)["dataset"].unique())
+    labels = {name: METHODS[name].title for name in methods}
+    if above.empty:
+        labels |= {name: f"{labels[name]} (fewer cells)" for _, name in fewer}
     size = {"width": 2.6 * len(datasets) + 0.4, "height": 3.2 if above.empty else 5.4}
     rows = 1 if above.empty else 2
     figure, axes = new_figure(rows, len(datasets), **size, sharex=True, sharey="row")
-    methods = [name for name in METHODS if name in set(linear["method"])]
     for column, dataset in enumerate(datasets):
         shown = linear[linear["dataset"] == dataset]
-        cells = shown.groupby("method").size()
-        whole = [name for name in methods if cells.get(name, 0) >= cells.get("oracle", 0)]
-        _draw(axes[0, column], shown, methods, whole, bootstrap)
+        whole = methods if above.empty else [name for name in methods if (dataset, name) not in fewer]
+        _draw(axes[0, column], shown, labels, whole, bootstrap)
+        if shown.empty:
+            say_that_all_failed(axes[0, column])
         axes[0, column].set_title(title_of(dataset))
         axes[-1, column].set_xlabel("‖mˢ − mᵗ‖₂")
         if not above.empty:
-            _draw(axes[1, column], above[above["dataset"] == dataset], methods, methods, bootstrap)
+            _draw(axes[1, column], above[above["dataset"] == dataset], labels, methods, bootstrap)
             axes[1, column].axhline(0, color="0.3", linewidth=0.8)
     axes[0, 0].set_ylabel("target MSE / Var(Y)")
-    _limit(axes[0], linear, datasets, bottom=0.0)
+    if not linear.empty:
+        _limit(axes[0], linear, datasets, bottom=0.0)
     if not above.empty:
         axes[1, 0].set_ylabel("the same, above the oracle's")
         _limit(axes[1], above, datasets, bottom=1.15 * min(0.0, np.quantile(above["score"], 0.01)))
@@ -58,11 +67,11 @@ def above_oracle(records: pd.DataFrame) -> pd.DataFrame:
     return others.assign(score=others["score"] - others["oracle"]).dropna(subset="oracle")
 
 
-def _draw(panel: Axes, records: pd.DataFrame, methods: list[str], wanted: list[str], bootstrap: Bootstrap) -> None:
-    for method in methods:
+def _draw(panel: Axes, records: pd.DataFrame, labels: dict[str, str], wanted: list[str], bootstrap: Bootstrap) -> None:
+    for method, label in labels.items():
         points = _points(records[records["method"] == method])
         line = line_of(method)
-        look = {"label": METHODS[method].title, **line.options(), "marker": "", "zorder": 3}
+        look = {"label": label, **line.options(), "marker": "", "zorder": 3}
         if points.empty or method not in wanted:
             # The legend, made from one panel, has the method all the same.
             panel.plot([], [], **look)

@@ -19,6 +19,7 @@ from dams.experiments.config import Config, ConfigError, parse
 from dams.experiments.methods import METHODS
 from dams.experiments.records import COLUMNS, KEYS, gather, read_records
 from dams.models import MODELS
+from dams.report.paper import departure
 from dams.report.summary import COMPARISON, Bootstrap, score_table
 from dams.report.tables import REGIME_SYMBOLS
 
@@ -108,33 +109,51 @@ class Evidence:
     def score_tables(self, scope: Scope, predictors: Sequence[str]) -> list[pd.DataFrame]:
         """Scores of each predictor ("method", or "model method") as tables of draws × β, all over the same entries.
 
-        Where several studies hold them all, the one with the most entries counts.
+        Where several studies hold them all, the one with the most entries counts; studies with other settings than the
+        paper's do not count.
         """
-        found: dict[str, list[pd.DataFrame]] = {}
-        for study, part in self._matching(scope).groupby("experiment"):
-            tables = []
-            for predictor in predictors:
-                model, method = split_predictor(predictor, scope)
-                chosen = part[(part["model"] == model) & (part["method"] == method)]
-                tables.append(score_table(chosen))
-            common = _common_entries(tables)
-            if common[0].size:
-                found[str(study)] = common
+        part = self._matching(scope)
+        found = _tables_by_study(part[part["departure"] == ""], scope, predictors)
         if not found:
+            unlike = part[part["departure"] != ""]
+            others = _tables_by_study(unlike, scope, predictors)
+            if others:
+                largest = max(others, key=lambda study: others[study][0].size)
+                reason = unlike.loc[unlike["experiment"] == largest, "departure"].iloc[0]
+                raise NotTestable(f"{title_of(scope['dataset'])}: {reason}")
             raise NotTestable(self._what_is_missing(scope, predictors))
         return max(found.values(), key=lambda tables: tables[0].size)
 
     def distances(self, scope: Scope) -> pd.Series:
         """Distance between source and target rates, by the same draws as the rows of `score_tables`."""
-        return self._matching(scope).groupby("draw")["rate_distance"].first()
+        part = self._matching(scope)
+        return part[part["departure"] == ""].groupby("draw")["rate_distance"].first()
 
     @cached_property
     def _scores(self) -> pd.DataFrame:
-        """What checks need of the records; draws named with their regime and ε, so that a scope may span several."""
+        """What checks need of the records; draws named with their regime and ε, so that a scope may span several.
+
+        `regime` is the kind, as the paper's settings are known by what they are and not by what a run calls them.
+        """
         records = self.records
         epsilon = records["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
         draw = records["regime"] + "/" + epsilon + "/" + records["draw"].astype(str)
-        return records[[*COMPARISON, "method", "beta", "score", "rate_distance"]].assign(draw=draw)
+        keys = list(zip(records["experiment"], records["dataset"], records["regime"], strict=True))
+        # Without a configuration names are all there is to go by.
+        designs = [self._designs.get(key, (key[2], "")) for key in keys]
+        return records[[*COMPARISON, "method", "beta", "score", "rate_distance"]].assign(
+            draw=draw, regime=[kind for kind, _ in designs], departure=[text for _, text in designs]
+        )
+
+    @cached_property
+    def _designs(self) -> dict[tuple[str, str, str], tuple[str, str]]:
+        """Kind of regime, and where its cells are not the paper's, by study, data set and name of the regime."""
+        return {
+            (name, dataset, regime.name): (regime.kind, departure(dataset, regime.samplers()[0][1], study.rows))
+            for name, study in (self.run.studies if self.run else {}).items()
+            for dataset in study.datasets
+            for regime in study.regimes
+        }
 
     @cached_property
     def _parts(self) -> dict[frozenset, pd.DataFrame]:
@@ -218,6 +237,20 @@ def read_json(path: Path) -> Any:
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV file; empty where there is none."""
     return pd.read_csv(path) if path.exists() else pd.DataFrame()
+
+
+def _tables_by_study(part: pd.DataFrame, scope: Scope, predictors: Sequence[str]) -> dict[str, list[pd.DataFrame]]:
+    """Return the scores of each predictor over the entries that all have, of every study that has such."""
+    found = {}
+    for study, scores in part.groupby("experiment"):
+        tables = []
+        for predictor in predictors:
+            model, method = split_predictor(predictor, scope)
+            tables.append(score_table(scores[(scores["model"] == model) & (scores["method"] == method)]))
+        common = _common_entries(tables)
+        if common[0].size:
+            found[str(study)] = common
+    return found
 
 
 def _common_entries(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:

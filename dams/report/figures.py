@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,14 +78,26 @@ def new_figure(rows: int, columns: int, *, width: float, height: float, **option
     return plt.subplots(rows, columns, figsize=(width, height), squeeze=False, layout="constrained", **options)
 
 
-def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
-    """Put one legend for all panels below them, in as many columns as the figure is wide enough for."""
+def legend_below(figure: Figure, axes: Axes, *, columns: int, room: int = 2) -> None:
+    """Put one legend for all panels below them, in as many columns as the figure is wide enough for.
+
+    The figure has `room` for so many rows of it, and grows by those that come on top: panels must not pay for them.
+    """
     handles, labels = axes.get_legend_handles_labels()
     for count in range(columns, 0, -1):
         legend = figure.legend(handles, labels, loc="outside lower center", ncols=count, handlelength=3.2)
-        if count == 1 or legend.get_window_extent().width <= figure.bbox.width:
-            return
+        extent = legend.get_window_extent()
+        if count == 1 or extent.width <= figure.bbox.width:
+            break
         legend.remove()
+    rows = math.ceil(len(labels) / count)
+    if rows > room:
+        figure.set_figheight(figure.get_figheight() + extent.height / figure.dpi * (rows - room) / rows)
+
+
+def say_that_all_failed(panel: Axes) -> None:
+    """Write into a panel why it is empty."""
+    panel.text(0.5, 0.5, "every fit failed", transform=panel.transAxes, ha="center", va="center", color="0.35")
 
 
 def save_figure(figure: Figure, stem: str | Path) -> None:

@@ -40,11 +40,13 @@ def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: b
     for model in [m for m in MODELS if m in set(summary["model"])]:
         part = summary[summary["model"] == model]
         found = {(_key(row), row["method"]): row for row in part.to_dict("records")}
-        most = {column: _cells(row) for (column, method), row in found.items() if method == "oracle"}
+        most: dict[tuple[str, ...], int] = {}
+        for (column, _), row in found.items():
+            most[column] = max(_cells(row), most.get(column, 0))
         # Compared as printed: what looks equal is equally bold.
         best: dict[tuple[str, ...], float] = {}
         for (column, method), row in found.items():
-            if method != "oracle" and not math.isnan(row["mean"]) and _cells(row) >= most.get(column, 0):
+            if method != "oracle" and not math.isnan(row["mean"]) and _cells(row) == most[column]:
                 best[column] = min(round(row["mean"], 3), best.get(column, math.inf))
         rows = []
         for method in [m for m in METHODS if m in set(part["method"])]:
@@ -53,7 +55,7 @@ def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: b
                 score, text = found.get((column, method)), NONE
                 bold = False
                 if score is not None and not math.isnan(score["mean"]):
-                    fewer = _cells(score) < most.get(column, 0)
+                    fewer = _cells(score) < most[column]
                     text = _text(score, intervals) + (FEWER if fewer else "")
                     bold = method != "oracle" and not fewer and round(score["mean"], 3) == best.get(column)
                 entries.append(Entry(text, bold=bold, grey=method == "oracle"))
@@ -83,9 +85,10 @@ def design_notes(summary: pd.DataFrame) -> list[str]:
     per_model = "; ".join(f"{MODELS[str(m)].title}: {row.draws} draws × {row.betas} β" for m, row in repeats.iterrows())
     failures = int(summary["failures"].sum())
     notes = [f"Repeats per entry: {per_model}.", f"Fits that failed: {failures}."]
-    of_oracle = summary[summary["method"] == "oracle"].set_index([*COLUMN, "model"])[["draws", "betas"]].prod(axis=1)
-    cells = summary.join(of_oracle.rename("of_oracle"), on=[*COLUMN, "model"])
-    fewer = cells[cells["draws"] * cells["betas"] < cells["of_oracle"]]
+    cells = summary["draws"] * summary["betas"]
+    fewer = summary[
+        cells < cells.groupby([summary[name] for name in [*COLUMN, "model"]], dropna=False).transform("max")
+    ]
     if not fewer.empty:
         sizes = fewer.drop_duplicates(["method", "draws", "betas"]).to_dict("records")
         which = "; ".join(f"{METHODS[row['method']].title}: {row['draws']} × {row['betas']}" for row in sizes)

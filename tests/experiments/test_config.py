@@ -91,7 +91,7 @@ def test_every_mistake_has_its_line(small, study):
     assert message.startswith("the configuration has 3 mistake(s):\n  ")
     assert "\n  name: required, but not given" in message
     assert "\n  seed: must be greater than or equal to 0, got -1" in message
-    assert "\n  studies.one.rows: must be greater than or equal to 10, got 3" in message
+    assert "\n  studies.one.rows: must be greater than or equal to 50, got 3" in message
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,55 @@ def test_two_studies_do_not_fill_one_place(small, study):
     ):
         small["studies"]["two"] = study | change
         parse(small)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "change", "place", "message"),
+    [
+        (
+            "digits",
+            {"regimes": [{"kind": "free", "high": 0.3}]},
+            "digits, free, random_linear",
+            "its rates differ: Free(high=0.9) in one, Free(high=0.3) in two",
+        ),
+        (
+            "digits",
+            {"regimes": [{"kind": "nested", "name": "free"}]},
+            "digits, free, random_linear",
+            "its rates differ: Free(high=0.9) in one, Nested(source_high=0.5, extra_high=0.5) in two",
+        ),
+        ("redundant", {"rows": 400}, "redundant, free, random_linear", "its rows differ: 200 in one, 400 in two"),
+        (
+            "redundant",
+            {"rows": 400, "regimes": [{"kind": "opposing", "name": "free", "epsilon": 0.2}]},
+            "redundant, free, random_linear",
+            "its rows differ: 200 in one, 400 in two",
+        ),
+    ],
+)
+def test_one_column_is_one_experiment(small, study, dataset, change, place, message):
+    """Methods of two studies stand side by side, and the best is bold: they must have met the same cells."""
+    study |= {"outputs": ["table1"], "datasets": [dataset], "regimes": [{"kind": "free"}], "methods": ["source"]}
+    small["studies"]["two"] = study | {"methods": ["closed_form"]} | change
+    assert (
+        f"studies.two.outputs: table1 compares all methods on {place}, and {message}; give the regime of one of the "
+        "two another `name:`, or take table1 out of one of them"
+    ) in mistakes(small)
+    small["studies"]["two"]["outputs"] = ["paired_differences"]
+    parse(small)
+    named = [regime | {"name": "other"} for regime in small["studies"]["two"]["regimes"]]
+    small["studies"]["two"] |= {"outputs": ["table1"], "regimes": named}
+    parse(small)
+
+
+def test_studies_of_one_experiment_share_a_column(small, study):
+    study |= {"outputs": ["table1"], "methods": ["source"]}
+    small["studies"]["two"] = study | {"methods": ["closed_form"]}
+    parse(small)
+    # How many rows a table has is not for a study to say.
+    study |= {"datasets": ["digits"]}
+    small["studies"]["two"] = study | {"methods": ["closed_form"], "rows": 400}
+    parse(small)
 
 
 def test_block_sizes_of_unknown_groups(small):

@@ -83,6 +83,18 @@ def test_the_synthetic_columns_are_those_of_the_erratum(tmp_path, make_records):
     ]
 
 
+def test_other_rates_than_the_papers_are_not_held_against_it(folder):
+    """Neither a number nor an erratum stands beside what was printed for other rates."""
+    study = {"datasets": ["adult", "thyroid"], "regimes": [{"kind": "nested"}, {"kind": "free", "high": 0.2}]}
+    study |= {"models": {"linear": {"draws": 8}}, "methods": ["oracle", "source", "closed_form", "nonparametric"]}
+    (folder / "config.json").write_text(json.dumps({"name": "mild", "studies": {"one": study}}))
+    table = compare(Evidence(folder)).query("dataset == 'thyroid' and model == 'linear' and method == 'oracle'")
+    nested, free = (table[table["regime"] == regime].iloc[0] for regime in ("nested", "free"))
+    assert nested["errata"] == "E8"
+    assert np.isnan(free["measured"]) and free["errata"] == ""
+    assert free["missing"] == "Thyroid: rates up to 0.2, the paper's go to 0.9"
+
+
 def test_a_simulated_cohort_is_not_held_against_the_paper(tmp_path):
     row = {"variant": "corrected", "source": "H2", "target": "H1", "method": "nonparametric", "metric": "mse"}
     write_csv(pd.DataFrame([row | {"value": 0.9, "lower": 0.8, "upper": 1.0}]), tmp_path / "eicu" / "scores.csv")

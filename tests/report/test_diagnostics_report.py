@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from dams.report.diagnostics import hospital_checks_figure, relative_missingness_figure
+from dams.report.diagnostics import hospital_checks_figure, marks_of, relative_missingness_figure
 
 
 def features(**changes):
@@ -24,6 +24,17 @@ def test_every_feature_is_a_mark_at_estimate_and_truth():
     bars = np.concatenate([c.get_segments() for c in digits.collections if len(c.get_segments())])
     np.testing.assert_allclose(np.sort(bars[0][:, 1]), [0.3, 0.7])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["free", "nested"]
+
+
+def test_no_two_of_many_regimes_look_alike():
+    names = [f"a_long_name_of_regime_{k}" for k in range(40)]
+    looks = marks_of(names)
+    assert len(set(looks.values())) == len(names)
+    # Without colours, too, where there are not too many.
+    assert len({looks[name][1] for name in names[:11]}) == 11
+    figure = relative_missingness_figure(pd.concat([features(regime=name) for name in names[:9]]))
+    drawn = {line.get_label(): (line.get_color(), line.get_marker()) for line in figure.axes[0].lines}
+    assert {name: drawn[name] for name in names[:9]} == {name: looks[name] for name in names[:9]}
 
 
 def test_a_feature_that_the_target_never_shows_is_left_out():

@@ -5,6 +5,7 @@ import itertools
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
@@ -157,3 +158,70 @@ def test_a_method_that_always_fails_somewhere_does_not_stop_the_figure(records_o
     records.loc[failed, "score"] = np.nan
     records.loc[failed, "failure"] = "singular"
     save_figure(draw(name, records), tmp_path / name)
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+@pytest.mark.parametrize("of", ["error_against_epsilon", "error_against_distance"])
+@pytest.mark.filterwarnings("error")
+def test_where_every_fit_failed_there_is_still_an_output(records_of, name, of, tmp_path):
+    records = records_of[of].assign(score=np.nan, failure="singular", epsilon=lambda r: r["epsilon"].fillna(0.1))
+    made = draw(name, records)
+    if OUTPUTS[name].kind == "table":
+        assert "—" in made.to_markdown() or not made.sections
+        return
+    save_figure(made, tmp_path / name)
+    panels = [axes for axes in made.axes if axes.get_title()]
+    assert len(panels) > 1
+    assert all("every fit failed" in [text.get_text() for text in panel.texts] for panel in panels)
+    assert [text.get_text() for text in made.legends[0].get_texts()] == ["Oracle", "Source", "Closed-form"]
+
+
+def test_a_data_set_on_which_every_fit_failed_keeps_its_panel(crossed_records):
+    records = crossed_records.copy()
+    records.loc[records["dataset"] == "bank", "score"] = np.nan
+    adult, bank = draw("error_against_distance", records).axes[:2]
+    assert [panel.get_title() for panel in (adult, bank)] == ["Adult", "Bank"]
+    assert [text.get_text() for text in bank.texts] == ["every fit failed"]
+    assert "every fit failed" not in [text.get_text() for text in adult.texts]
+
+
+def test_without_an_oracle_a_method_on_fewer_cells_is_marked(crossed_records):
+    """There is no panel below to show it in, and its line is one over other cells."""
+    records = crossed_records[crossed_records["method"] != "oracle"]
+    fewer = records[records["method"].ne("source") | records["draw"].lt(2)]
+    for shown, label in ((records, "Source"), (fewer, "Source (fewer cells)")):
+        figure = draw("error_against_distance", shown)
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == [label, "Closed-form"]
+        assert {line.get_label(): len(line.get_xdata()) for line in figure.axes[0].get_lines()}[label] > 0
+
+
+def test_every_regime_has_panels_of_its_own(epsilon_records):
+    """One line through two regimes would run back and forth between them."""
+    part = epsilon_records[epsilon_records["labels"] == "random_linear"]
+    only_redundant = part[part["dataset"] == "redundant"].assign(regime="small", score=lambda r: r["score"] + 1)
+    figure = draw("error_against_epsilon", pd.concat([part, only_redundant]))
+    panels = {axes.get_title().splitlines()[0]: axes for axes in figure.axes if axes.axison}
+    assert list(panels) == [
+        "Redundant features, opposing",
+        "Confounded features, opposing",
+        "Redundant features, small",
+    ]
+    for panel, level in zip(panels.values(), (0.5, 0.5, 1.5), strict=True):
+        for line in panel.get_lines()[:3]:
+            np.testing.assert_allclose(line.get_xdata(), [0.1, 0.5, 0.9])
+            np.testing.assert_allclose(line.get_ydata(), level, atol=0.05)
+    # Each column is named below its lowest panel, each row beside its first.
+    named = [(bool(panel.get_xlabel()), bool(panel.get_ylabel())) for panel in panels.values()]
+    assert named == [(False, True), (True, False), (True, True)]
+
+
+def test_a_legend_of_many_rows_does_not_squeeze_the_panels():
+    def panel_height(count):
+        figure, axes = new_figure(1, 1, width=4, height=3)
+        for k in range(count):
+            axes[0, 0].plot([0, 1], label=f"a method with a long name {k}")
+        legend_below(figure, axes[0, 0], columns=count)
+        figure.draw_without_rendering()
+        return axes[0, 0].get_window_extent().height
+
+    assert panel_height(12) == pytest.approx(panel_height(2), rel=0.02)

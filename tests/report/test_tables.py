@@ -48,8 +48,9 @@ def test_the_best_without_target_labels_is_bold_as_printed(scores):
     assert free == {"Oracle": False, "Source": True, "Closed-form": False, "Non-parametric": False}
 
 
-def test_a_mean_over_fewer_cells_is_marked_and_never_bold(make_records):
-    means = {"oracle": 0.1, "source": 0.5, "two_way": 0.2}
+@pytest.mark.parametrize("means", [{"oracle": 0.1, "source": 0.5, "two_way": 0.2}, {"source": 0.5, "two_way": 0.2}])
+def test_a_mean_over_fewer_cells_is_marked_and_never_bold(make_records, means):
+    """With an oracle to count by, and without."""
     records = make_records(
         {"method": method, "score": score, "draw": draw}
         for method, score in means.items()
@@ -61,6 +62,18 @@ def test_a_mean_over_fewer_cells_is_marked_and_never_bold(make_records):
     assert rows["Source"] == [Entry("0.500", bold=True)]
     assert any("† Over fewer cells (Two-way (ours): 1 × 1)" in note for note in table.notes)
     assert r"$\dagger$" in table.to_latex()
+
+
+def test_an_oracle_over_fewer_cells_is_marked_too(make_records):
+    records = make_records(
+        {"regime": "opposing", "epsilon": 0.1, "method": method, "draw": draw}
+        for method, draws in (("oracle", 1), ("source", 3))
+        for draw in range(draws)
+    )
+    table = table1(records, QUICK)
+    assert cells(table)["Oracle"] == [Entry("0.500†", grey=True)]
+    assert cells(table)["Source"] == [Entry("0.500", bold=True)]
+    assert any("† Over fewer cells (Oracle: 1 × 1)" in note for note in table.notes)
 
 
 def test_the_oracle_is_grey_and_alone_so(scores):
