@@ -57,7 +57,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Whether to keep M positive definite, to weight its two estimates by how well they predict rather than by sample
         size, and to centre the labels (`dams.estimators.stabilise`). Where every r̂ ≥ 0, or the moved source Gram is
         well conditioned, the result solves the paper's equation with M = (1 − `weight_`) M^s + `weight_` M^t.
-        False gives the paper's formula as printed, which inverts whatever M it gets.
+        False gives the paper's formula as printed, which inverts whatever M it gets. The choice is made over ten folds,
+        for which some sixty d × d matrices are held: 0.7 GB and half a minute for 1,200 columns. With many thousand
+        columns take False.
 
     Attributes
     ----------
