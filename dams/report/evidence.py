@@ -16,8 +16,9 @@ from dams.datasets.arrays import load_covariates
 from dams.datasets.registry import title_of
 from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
+from dams.experiments.gather import gather
 from dams.experiments.methods import METHODS
-from dams.experiments.records import COLUMNS, KEYS, gather, read_records
+from dams.experiments.records import COLUMNS, KEYS, read_records
 from dams.models import MODELS
 from dams.report.summary import COMPARISON, Bootstrap, score_table
 from dams.report.tables import REGIME_SYMBOLS
