@@ -13,8 +13,9 @@ from dams.files import whole_file
 KEYS = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model", "method", "draw", "beta"]
 VALUES = ["score", "mse", "var_y", "rate_distance", "dropped", "failure"]
 COLUMNS = KEYS + VALUES
-# Times differ from run to run, so they have a file of their own and the records stay the same to the byte.
-TIMINGS = ["experiment", "dataset", "regime", "epsilon", "model", "method", "draw", "fit_seconds"]
+# Times differ from run to run, so they have a file of their own and the records stay the same to the byte. There
+# `design` is the digest of the block: it tells for which configuration the records beside them were made.
+TIMINGS = ["experiment", "dataset", "regime", "epsilon", "model", "method", "draw", "design", "fit_seconds"]
 
 _DTYPES = {
     "epsilon": "float64",

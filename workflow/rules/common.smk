@@ -23,7 +23,6 @@ if DeploymentMethod.CONDA not in workflow.deployment_settings.deployment_method:
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
-from dams.experiments.data import write_json
 from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.imports import files_behind
 from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
