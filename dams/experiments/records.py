@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,9 @@ from dams.files import whole_file
 KEYS = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model", "method", "draw", "beta"]
 VALUES = ["score", "mse", "var_y", "rate_distance", "dropped", "failure"]
 COLUMNS = KEYS + VALUES
-# Times differ from run to run, so they have a file of their own and the records stay the same to the byte.
-TIMINGS = ["experiment", "dataset", "regime", "epsilon", "model", "method", "draw", "fit_seconds"]
+# Times differ from run to run, so they have a file of their own and the records stay the same to the byte. There
+# `design` is the digest of the block: it tells for which configuration the records beside them were made.
+TIMINGS = ["experiment", "dataset", "regime", "epsilon", "model", "method", "draw", "design", "fit_seconds"]
 
 _DTYPES = {
     "epsilon": "float64",
@@ -43,16 +43,19 @@ def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
 
 
 def read_records(path: str | Path) -> pd.DataFrame:
-    """Read rows written by `write_csv` and check that they are records."""
-    found = list(pd.read_csv(path, nrows=0).columns)
+    """Read rows written by `write_csv` and check that they are records, to the end of the last one."""
+    content = Path(path).read_bytes()
+    if not content.endswith(b"\n"):
+        raise ValueError(
+            f"{path} is cut off: expected its last line to end, got {len(content)} bytes whose last line does not. "
+            "Delete the file and run again."
+        )
+    found = content.partition(b"\n")[0].decode(errors="replace").split(",")
     if found != COLUMNS:
         raise ValueError(f"{path} does not hold records: expected columns {COLUMNS}, got {found}.")
     # An empty field is the one sign of no value; a failure may well say "nan".
     no_value = {column: [""] for column in ("epsilon", *VALUES)}
-    return pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values=no_value)
-
-
-def gather(paths: Iterable[str | Path]) -> pd.DataFrame:
-    """Rows of many blocks in one canonical order, so that the size of blocks leaves no trace."""
-    frames = [read_records(path) for path in paths]
-    return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
+    try:
+        return pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values=no_value)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {str(error).strip()}. Delete the file and run again.") from None

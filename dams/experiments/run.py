@@ -43,14 +43,14 @@ def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, p
     progress = Progress(block.path, len(block.cells))
     # Threads belong to the scheduler, and sums in another order would be other digits.
     with threadpool_limits(1):
-        labels, seed = block.labels, block.seed
+        labels, seed, design = block.labels, block.seed, block.digest
         real = None if table is None else clean_table(table, block.dataset, labels, seed=seed)
         for key in block.cells:
             clean = real or sample_scenario(key, labels, seed=seed, rows=block.rows)
             cell = build_cell(key, labels, clean, seed=seed)
             for rows, seconds in _run_cell(block, cell):
                 records += rows
-                timings.append({**rows[0], "fit_seconds": round(seconds, 4)})
+                timings.append({**rows[0], "design": design, "fit_seconds": round(seconds, 4)})
             progress.step()
     return as_records(records), pd.DataFrame(timings, columns=TIMINGS)
 

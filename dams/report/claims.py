@@ -178,7 +178,7 @@ def closest_call(findings: Sequence[Finding]) -> Finding:
 
 def write_claims(folder: str | Path, claims: str | Path = CLAIMS) -> None:
     """Check the claims on a results folder; write claims.csv and, with every measurement, findings.csv."""
-    table, findings = check_claims(Evidence(Path(folder)), read_claims(claims))
+    table, findings = check_claims(Evidence(Path(folder), current=True), read_claims(claims))
     write_csv(table, Path(folder) / "claims.csv")
     write_csv(findings, Path(folder) / "findings.csv")
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from dams.datasets.registry import title_of
 from dams.experiments.records import write_csv
-from dams.report.evidence import Evidence, NotTestable, rows_of
+from dams.report.evidence import COMPARISON_FIGURE, Evidence, NotTestable, rows_of
 from dams.report.figures import new_figure, save_figure
 from dams.report.paper import SYNTHETIC, read_errata, read_published
 from dams.stats import Interval, crossed_bootstrap
@@ -139,6 +139,6 @@ def published_against_measured(comparison: pd.DataFrame) -> Figure:
 def write_comparison(folder: str | Path) -> None:
     """Write comparison.csv and the figure of a results folder."""
     folder = Path(folder)
-    table = compare(Evidence(folder))
+    table = compare(Evidence(folder, current=True))
     write_csv(table, folder / "comparison.csv")
-    save_figure(published_against_measured(table), folder / "figures" / "published_against_measured")
+    save_figure(published_against_measured(table), folder / "figures" / COMPARISON_FIGURE)

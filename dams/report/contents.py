@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 
 from dams.datasets.registry import DATASETS, title_of
-from dams.experiments import design
 from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES, wanted_outputs
-from dams.report.evidence import Evidence, read_json, read_table
+from dams.report.evidence import Evidence, read_json
 
 # Parts of a run with a folder of their own: all their tables and figures are shown.
 PARTS = {
@@ -72,14 +71,15 @@ class Item:
 
 def outputs_of(evidence: Evidence) -> tuple[list[Item], list[str]]:
     """Tables and figures of the studies that exist, and the names of those that were asked for and do not."""
-    config = evidence.run
-    wanted = wanted_outputs(config) if config else {}
+    wanted = wanted_outputs(evidence.run) if evidence.run else {}
     found = {
         path.stem: path.parent.name
         for pattern in ("tables/*.html", "figures/*.svg")
         for path in sorted(evidence.folder.glob(pattern))
+        if evidence.owns(f"{path.parent.name}/{path.name}")
     }
     items = []
+    # Where the configuration is not known, all that is there is shown.
     for name in [*(n for n in wanted if n in found), *(n for n in found if n not in wanted)]:
         registered = next((key for key in sorted(OUTPUTS, key=len, reverse=True) if name.startswith(key)), None)
         if registered is None:
@@ -92,7 +92,7 @@ def outputs_of(evidence: Evidence) -> tuple[list[Item], list[str]]:
                 OUTPUTS[registered].kind,
                 f"{title}: {title_of(dataset)}" if dataset else title,
                 OUTPUTS[registered].caption,
-                _files(evidence.folder, found[name], name),
+                _files(evidence, found[name], name),
             )
         )
     return items, [name for name in wanted if name not in found]
@@ -103,15 +103,18 @@ def parts_of(evidence: Evidence) -> dict[str, list[Item]]:
     parts = {}
     for part in PARTS:
         paths = [
-            path for suffix in ("svg", "html", "csv") for path in sorted(evidence.folder.glob(f"{part}/*.{suffix}"))
+            path
+            for suffix in ("svg", "html", "csv")
+            for path in sorted(evidence.folder.glob(f"{part}/*.{suffix}"))
+            if evidence.owns(f"{part}/{path.name}")
         ]
         captioned = [name for where, name in CAPTIONS if where == part]
         stems = sorted(dict.fromkeys(path.stem for path in paths), key=_position(captioned))
         items = []
         for name in stems:
-            files = _files(evidence.folder, part, name)
+            files = _files(evidence, part, name)
             caption = THEORY_FIGURES[name].caption if name in THEORY_FIGURES else CAPTIONS.get((part, name), "")
-            if files[0].endswith(".csv") and len(read_table(evidence.folder / files[0])) > LONGEST:
+            if files[0].endswith(".csv") and len(pd.read_csv(evidence.folder / files[0])) > LONGEST:
                 continue
             kind = "figure" if files[0].endswith(".svg") else "table"
             items.append(Item(name, kind, name.replace("_", " ").capitalize(), caption, files))
@@ -128,23 +131,21 @@ def _position(names: list[str]) -> Callable[[str], int]:
 
 def what_is_missing(evidence: Evidence) -> list[str]:
     """Say, one line each, what the configuration asks for and the folder lacks."""
-    folder, config = evidence.folder, evidence.run
     lines = []
-    if config is None:
+    if evidence.run is None:
         lines.append("The configuration of this run is not known, so what it lacks can't be told.")
     else:
-        blocks = list(design.blocks(config))
-        done = sum((folder / "blocks" / f"{block.path}.csv").exists() for block in blocks)
+        n_blocks, missing = len(evidence.blocks), len(evidence.blocks) - len(evidence.finished_blocks)
         # A finished run may have cleared its blocks away.
-        if done < len(blocks) and not (folder / "records.csv").exists():
-            lines.append(f"{len(blocks) - done} of {len(blocks)} blocks of fits; what follows rests on the others.")
+        if missing and not evidence.owns("records.csv"):
+            lines.append(f"{missing} of {n_blocks} blocks of fits; what follows rests on the others.")
         _, absent = outputs_of(evidence)
         lines += [f"Table or figure {name}." for name in absent]
     present = {*parts_of(evidence), *evidence.records["method"]}
     for part, title in PARTS.items():
         if part not in present:
             lines.append(f"{PART_NAMES[part]}: {title[0].lower()}{title[1:]}.")
-    if not (folder / "provenance.json").exists():
+    if not evidence.owns("provenance.json"):
         lines.append("Provenance: the run has not come to its end.")
     return lines
 
@@ -173,7 +174,7 @@ _KINDS = {
 _FILES = {"scenario": "none", "table": "part of scikit-learn", "uci": "not recorded", "own": "your own"}
 
 
-def _files(folder: Path, part: str, name: str) -> tuple[str, ...]:
+def _files(evidence: Evidence, part: str, name: str) -> tuple[str, ...]:
     """List the files of an output, for the page to show and link."""
     order = ["html", "svg", "csv", "md", "tex", "pdf", "png"]
-    return tuple(f"{part}/{name}.{suffix}" for suffix in order if (folder / part / f"{name}.{suffix}").exists())
+    return tuple(file for suffix in order if evidence.owns(file := f"{part}/{name}.{suffix}"))

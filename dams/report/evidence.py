@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
@@ -16,14 +17,20 @@ from dams.datasets.arrays import load_covariates
 from dams.datasets.registry import title_of
 from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
+from dams.experiments.gather import gather
 from dams.experiments.methods import METHODS
-from dams.experiments.records import COLUMNS, KEYS, gather, read_records
+from dams.experiments.outputs import wanted_outputs
+from dams.experiments.records import COLUMNS, KEYS, read_records
 from dams.models import MODELS
 from dams.report.paper import departure
 from dams.report.summary import COMPARISON, Bootstrap, score_table
 from dams.report.tables import REGIME_SYMBOLS
 
 Scope = Mapping[str, Any]
+# What one job makes of all blocks.
+GATHERED = ("records.csv", "failures.csv", "timings.csv")
+# A figure of every run, beside those that its studies ask for.
+COMPARISON_FIGURE = "published_against_measured"
 
 
 class NotTestable(Exception):  # noqa: N818 - not an error: a verdict
@@ -32,9 +39,13 @@ class NotTestable(Exception):  # noqa: N818 - not an error: a verdict
 
 @dataclass(frozen=True)
 class Evidence:
-    """The files of one results folder, read when they are asked for; what does not exist is empty."""
+    """The files of one results folder, read when they are asked for; what does not exist is empty.
+
+    `current` says that Snakemake has just seen to all that is read, so that nothing can be of an earlier configuration.
+    """
 
     folder: Path
+    current: bool = False
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -59,37 +70,96 @@ class Evidence:
         return Bootstrap(**self.config.get("bootstrap", {}), seed=self.config.get("seed", 0))
 
     @cached_property
+    def provenance(self) -> dict[str, Any] | None:
+        """What made the results; None before the end, or where it tells of a run of another configuration."""
+        content = read_json(self.folder / "provenance.json")
+        return content if content and content.get("config") == self.config else None
+
+    def owns(self, name: str) -> bool:
+        """Whether a file is there, the configuration asks for it, and it was made for this configuration.
+
+        A folder may hold what runs of earlier configurations left under the same name.
+        """
+        path = self.folder / name
+        if not path.exists() or not self._asks_for(PurePosixPath(name)):
+            return False
+        if self.current or self.run is None:
+            return True
+        if name == "provenance.json":
+            return self.provenance is not None
+        if name in GATHERED and (designs := designs_in(self.folder / "timings.csv")):
+            return designs == set(self._digests.values())
+        # A run that came to its end left nothing of earlier ones under the names that it asks for. Before its end, what
+        # was made since the configuration changed is its own; config.json is written when it does.
+        settings = self.folder / "config.json"
+        return self.provenance is not None or not settings.exists() or path.stat().st_mtime >= settings.stat().st_mtime
+
+    def _asks_for(self, name: PurePosixPath) -> bool:
+        if self.run is None:
+            return True
+        match name.parts:
+            case ("theory", *_):
+                return self.run.theory
+            case ("eicu", *_):
+                return self.run.eicu is not None
+            case ("diagnostics", file):
+                return self.run.eicu is not None or not file.startswith("hospital_")
+            case ("tables" | "figures", _):
+                return name.stem in wanted_outputs(self.run) or name.stem == COMPARISON_FIGURE
+        return True
+
+    @cached_property
+    def blocks(self) -> list[design.Block]:
+        """The blocks that the configuration asks for; none where it is not known."""
+        return list(design.blocks(self.run)) if self.run else []
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        return {block.path: block.digest for block in self.blocks}
+
+    @cached_property
+    def finished_blocks(self) -> list[design.Block]:
+        """Those of them whose records are there: made for this block, not for one of the same name before."""
+        return [
+            block
+            for block in self.blocks
+            if self._file_of(block).exists()
+            and designs_in(self._file_of(block).with_suffix(".timings.csv")) == {self._digests[block.path]}
+        ]
+
+    def _file_of(self, block: design.Block) -> Path:
+        return self.folder / "blocks" / f"{block.path}.csv"
+
+    @cached_property
     def records(self) -> pd.DataFrame:
         """All records; of an interrupted run, those of the blocks that were finished."""
-        if (self.folder / "records.csv").exists():
+        if self.owns("records.csv"):
             return read_records(self.folder / "records.csv")
+        if self.run is not None:
+            done = self.finished_blocks
+            return gather([self._file_of(block) for block in done], done) if done else _no_records()
         # Where blocks were cut anew, files of the earlier cut may hold the same cells: the newest count.
-        blocks = sorted(self._blocks(), key=lambda path: (path.stat().st_mtime, path))
-        if not blocks:
-            return pd.DataFrame(columns=COLUMNS)
-        return gather(blocks).drop_duplicates(KEYS, keep="last", ignore_index=True)
-
-    def _blocks(self) -> list[Path]:
-        """Files of the blocks that were finished, if the configuration is known of those that belong to it."""
-        if self.run is None:
-            return [path for path in self.folder.glob("blocks/*/*.csv") if not path.name.endswith(".timings.csv")]
-        paths = [self.folder / "blocks" / f"{block.path}.csv" for block in design.blocks(self.run)]
-        return [path for path in paths if path.exists()]
+        files = [path for path in self.folder.glob("blocks/*/*.csv") if not path.name.endswith(".timings.csv")]
+        files.sort(key=lambda path: (path.stat().st_mtime, path))
+        return gather(files).drop_duplicates(KEYS, keep="last", ignore_index=True) if files else _no_records()
 
     @cached_property
     def theory(self) -> pd.DataFrame:
         """The checked statements of the paper."""
-        return read_table(self.folder / "theory" / "theory.csv")
+        return self._table("theory/theory.csv")
 
     @cached_property
     def eicu(self) -> pd.DataFrame:
         """Scores of the eICU experiment."""
-        return read_table(self.folder / "eicu" / "scores.csv")
+        return self._table("eicu/scores.csv")
 
     @cached_property
     def eicu_rates(self) -> pd.DataFrame:
         """Summary of the relative missingness between the eICU hospitals."""
-        return read_table(self.folder / "eicu" / "relative_missingness_summary.csv")
+        return self._table("eicu/relative_missingness_summary.csv")
+
+    def _table(self, name: str) -> pd.DataFrame:
+        return pd.read_csv(self.folder / name) if self.owns(name) else pd.DataFrame()
 
     @cached_property
     def eicu_is_simulated(self) -> bool:
@@ -102,7 +172,8 @@ class Evidence:
     def rows_of(self, dataset: str) -> int:
         """Count the rows of a prepared data set."""
         path = self.folder / "data" / f"{dataset}.npz"
-        if not path.exists():
+        asked_for = self.run is None or any(dataset in study.datasets for study in self.run.studies.values())
+        if not asked_for or not path.exists():
             raise NotTestable(f"{title_of(dataset)} is not part of this run")
         return len(load_covariates(path))
 
@@ -234,9 +305,16 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV file; empty where there is none."""
-    return pd.read_csv(path) if path.exists() else pd.DataFrame()
+def designs_in(timings: Path) -> set[str]:
+    """Digests of the blocks that a file of timings is of; none where it does not tell."""
+    if not timings.exists():
+        return set()
+    with open(timings, encoding="utf-8") as stream:
+        return {row["design"] for row in csv.DictReader(stream) if row.get("design")}
+
+
+def _no_records() -> pd.DataFrame:
+    return pd.DataFrame(columns=COLUMNS)
 
 
 def _tables_by_study(part: pd.DataFrame, scope: Scope, predictors: Sequence[str]) -> dict[str, list[pd.DataFrame]]:

@@ -18,7 +18,14 @@ from dams.files import whole_file
 from dams.report.claims import Verdict, check_claims, read_claims
 from dams.report.comparison import compare
 from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
-from dams.report.evidence import Evidence, describe, read_json, rows_of, title_of_method, title_of_model
+from dams.report.evidence import (
+    COMPARISON_FIGURE,
+    Evidence,
+    describe,
+    rows_of,
+    title_of_method,
+    title_of_model,
+)
 from dams.report.markup import (
     Cell,
     DataTable,
@@ -94,24 +101,24 @@ def render(evidence: Evidence, raw: Path) -> str:
         data=_data(data_sources(evidence, raw)),
         failures=_failures(evidence.records),
         provenance=_provenance(evidence),
-        files=_files(evidence.folder),
+        files=_files(evidence),
     )
 
 
 def check_or_read_claims(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Take the claims as the run checked them; check them now where it did not come so far."""
-    files = [evidence.folder / name for name in ("claims.csv", "findings.csv")]
-    if all(file.exists() for file in files):
+    names = ("claims.csv", "findings.csv")
+    if all(evidence.owns(name) for name in names):
         text = dict.fromkeys(("reason", "errata", "note", "place", "quantity", "expected", "closest_place"), "")
-        claims, findings = (pd.read_csv(file).fillna(text) for file in files)
+        claims, findings = (pd.read_csv(evidence.folder / name).fillna(text) for name in names)
         return claims, findings
     return check_claims(evidence, read_claims())
 
 
 def check_or_read_comparison(evidence: Evidence) -> pd.DataFrame:
     """Take the comparison as the run made it, or make it now."""
-    file = evidence.folder / "comparison.csv"
-    return pd.read_csv(file) if file.exists() else compare(evidence)
+    name = "comparison.csv"
+    return pd.read_csv(evidence.folder / name) if evidence.owns(name) else compare(evidence)
 
 
 def _overview(evidence: Evidence) -> dict[str, Any]:
@@ -195,10 +202,10 @@ def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
 
 
 def _comparison_figure(evidence: Evidence) -> Shown | None:
-    stem = "figures/published_against_measured"
-    files = tuple(f"{stem}.{s}" for s in ("svg", "pdf", "png") if (evidence.folder / f"{stem}.{s}").exists())
+    stem = f"figures/{COMPARISON_FIGURE}"
+    files = tuple(file for suffix in ("svg", "pdf", "png") if evidence.owns(file := f"{stem}.{suffix}"))
     caption = "Scores as printed against scores measured. On the dotted line they agree; bars are our intervals."
-    item = Item("published_against_measured", "figure", "Printed against measured", caption, files)
+    item = Item(COMPARISON_FIGURE, "figure", "Printed against measured", caption, files)
     return _shown(evidence, item) if f"{stem}.svg" in files else None
 
 
@@ -280,7 +287,7 @@ def _failures(records: pd.DataFrame) -> DataTable | None:
 
 
 def _provenance(evidence: Evidence) -> dict[str, Any] | None:
-    content = read_json(evidence.folder / "provenance.json")
+    content = evidence.provenance
     if content is None:
         return None
     seconds = content.get("job_seconds", {})
@@ -299,7 +306,9 @@ def _provenance(evidence: Evidence) -> dict[str, Any] | None:
     }
 
 
-def _files(folder: Path) -> list[str]:
+def _files(evidence: Evidence) -> list[str]:
     """List the data behind the page, for links."""
     patterns = ("*.csv", "*.json", "tables/*.csv", "theory/*.csv", "eicu/*.csv", "two_way/*.csv", "diagnostics/*.csv")
-    return [path.relative_to(folder).as_posix() for pattern in patterns for path in sorted(folder.glob(pattern))]
+    folder = evidence.folder
+    names = [path.relative_to(folder).as_posix() for pattern in patterns for path in sorted(folder.glob(pattern))]
+    return [name for name in names if evidence.owns(name)]

@@ -37,12 +37,22 @@ def write_provenance(path: str | Path, config: dict[str, Any], results: str | Pa
         "peak_memory_mb": peak_memory(benchmarks),
         "job_seconds": job_seconds(benchmarks),
     }
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _write_json(content, path)
 
 
-def note_start(results: str | Path) -> None:
-    """Note that Snakemake starts, or starts again, to work on a run."""
+def note_start(results: str | Path, config: dict[str, Any]) -> None:
+    """Note that Snakemake starts, or starts again, to work on a run, and with which configuration.
+
+    config.json is written only where it says something else: its time is that of the last change, which tells what was
+    made for this configuration from what was made before.
+    """
+    settings = Path(results) / "config.json"
+    try:
+        known = json.loads(settings.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # none yet, or one that can't be read
+        known = None
+    if known != config:
+        _write_json(config, settings)
     path = Path(results) / STARTS
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8") as stream:
@@ -84,6 +94,11 @@ def _benchmarks(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     for file in sorted(folder.rglob("*.tsv")):
         with open(file, encoding="utf-8") as stream:
             yield from ((file, row) for row in csv.DictReader(stream, delimiter="\t"))
+
+
+def _write_json(content: dict[str, Any], path: str | Path) -> None:
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _version(package: str) -> str | None:

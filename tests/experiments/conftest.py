@@ -8,7 +8,8 @@ import pytest
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.config import parse
 from dams.experiments.design import blocks
-from dams.experiments.records import gather, write_csv
+from dams.experiments.gather import gather
+from dams.experiments.records import write_csv
 from dams.experiments.run import run_block
 
 SMALL = {
@@ -42,12 +43,12 @@ def run_all(tmp_path):
     """Run every block of a raw configuration, through files as the pipeline does, and gather the records."""
 
     def run(raw) -> pd.DataFrame:
-        paths = []
-        for block in blocks(parse(raw)):
+        paths, jobs = [], list(blocks(parse(raw)))
+        for block in jobs:
             table = None if is_scenario(block.dataset) else DATASETS[block.dataset].load()
             records, _ = run_block(block, table)
             paths.append(tmp_path / f"{block.path}.csv")
             write_csv(records, paths[-1])
-        return gather(paths)
+        return gather(paths, jobs)
 
     return run

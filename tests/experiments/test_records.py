@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dams.experiments.records import COLUMNS, KEYS, as_records, gather, read_records, write_csv
+from dams.experiments.records import COLUMNS, KEYS, as_records, read_records, write_csv
 
 ROW = {
     "experiment": "one",
@@ -63,6 +63,30 @@ def test_no_epsilon_and_no_failure_are_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("cut", "message"),
+    [
+        (slice(0), r"r\.csv is cut off: expected its last line to end, got 0 bytes"),
+        (slice(-1), r"r\.csv is cut off: .*Delete the file and run again\."),
+        (slice(-8), r"r\.csv is cut off"),
+    ],
+)
+def test_a_file_that_was_cut_is_refused(tmp_path, cut, message):
+    path = tmp_path / "r.csv"
+    write_csv(as_records([ROW, ROW]), path)
+    path.write_bytes(path.read_bytes()[cut])
+    with pytest.raises(ValueError, match=message):
+        read_records(path)
+
+
+def test_a_field_of_the_wrong_kind_is_refused_by_file(tmp_path):
+    path = tmp_path / "r.csv"
+    write_csv(as_records([ROW]), path)
+    path.write_text(path.read_text().replace(",3,1,", ",three,1,"))
+    with pytest.raises(ValueError, match=r"r\.csv is damaged: .*three.*Delete the file and run again\."):
+        read_records(path)
+
+
+@pytest.mark.parametrize(
     "text", ["a,b\n1,2\n", ",".join(COLUMNS[:-1]) + "\n", ",".join([*COLUMNS, "more"]) + "\n", ",".join(KEYS) + "\n"]
 )
 def test_other_tables_are_refused_by_name(tmp_path, text):
@@ -70,25 +94,6 @@ def test_other_tables_are_refused_by_name(tmp_path, text):
     path.write_text(text)
     with pytest.raises(ValueError, match=r"other\.csv does not hold records: expected columns \['experiment'"):
         read_records(path)
-
-
-def test_gathering_sorts_by_key_whatever_the_files(tmp_path):
-    rows = [ROW | {"draw": draw, "beta": beta, "model": model} for draw in (0, 1) for beta in (0, 1) for model in "ba"]
-    write_csv(as_records(rows), tmp_path / "all.csv")
-    for i, row in enumerate(rows):
-        write_csv(as_records([row]), tmp_path / f"{i}.csv")
-    one = gather([tmp_path / "all.csv"])
-    many = gather([tmp_path / f"{i}.csv" for i in reversed(range(len(rows)))])
-    pd.testing.assert_frame_equal(one, many)
-    keys = list(one[["model", "draw", "beta"]].itertuples(index=False, name=None))
-    assert keys == sorted(keys)
-
-
-def test_failures_survive_gathering_with_blocks_that_have_none(tmp_path):
-    write_csv(as_records([ROW]), tmp_path / "sound.csv")
-    write_csv(as_records([ROW | {"draw": 4, "failure": "no", "score": None}]), tmp_path / "failed.csv")
-    gathered = gather([tmp_path / "sound.csv", tmp_path / "failed.csv"])
-    assert gathered["failure"].isna().tolist() == [True, False]
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):

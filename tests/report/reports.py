@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from dams.experiments.data import write_json
-from dams.experiments.records import as_records, write_csv
+from dams.experiments.gather import keys_of
+from dams.experiments.records import KEYS, as_records, write_csv
 from dams.report.claims import write_claims
 from dams.report.comparison import write_comparison
 from dams.report.error_against_epsilon import error_against_epsilon
@@ -62,8 +63,8 @@ def make_records() -> pd.DataFrame:
             "method": method,
             "draw": draw,
             "beta": beta,
-            "score": levels[method] + 0.02 * rng.normal(),
-            "mse": 1.0,
+            "score": (score := levels[method] + 0.02 * rng.normal()),
+            "mse": 2.0 * score,
             "var_y": 2.0,
             "rate_distance": 1 + 0.1 * draw,
             "dropped": None,
@@ -107,6 +108,17 @@ def make_folder(folder, *, whole=True):
         (folder / "provenance.json").write_text(json.dumps(provenance))
     file = {"file": "allbp.data", "sha256": "ab" * 32, "source": "the UCI archive", "licence": "CC BY 4.0"}
     write_json([file], folder / "raw" / "thyroid.json")
+
+
+def write_block(folder, block, records, design=None):
+    """Write those of some records that are a block's, as its job would; `design` is the digest of another block."""
+    mine = set(keys_of(block))
+    keys = records[KEYS].astype(object)
+    rows = keys.where(keys.notna(), None).itertuples(index=False, name=None)
+    path = folder / "blocks" / f"{block.path}.csv"
+    write_csv(records[[row in mine for row in rows]], path)
+    write_csv(pd.DataFrame({"design": [design or block.digest]}), path.with_suffix(".timings.csv"))
+    return path
 
 
 def make_report(folder):

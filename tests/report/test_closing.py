@@ -1,5 +1,7 @@
 """The last words of a run: where things are, and what failed."""
 
+from reports import make_folder
+
 from dams.report.closing import closing_words
 
 
@@ -22,7 +24,7 @@ def test_only_files_that_exist_are_named(tmp_path):
     assert closing_words(tmp_path) == f"\nResults: {tmp_path}/"
     write(tmp_path, "records.csv", "timings.csv")
     assert "  records.csv, timings.csv" in closing_words(tmp_path).splitlines()
-    write(tmp_path, "provenance.json")
+    (tmp_path / "provenance.json").write_text("{}")
     assert "  records.csv, timings.csv, provenance.json" in closing_words(tmp_path).splitlines()
 
 
@@ -36,3 +38,11 @@ def test_failures_are_counted_and_located(tmp_path):
 def test_no_failures_no_note(tmp_path):
     (tmp_path / "failures.csv").write_text("experiment,failure\n")
     assert "failed" not in closing_words(tmp_path)
+
+
+def test_what_an_earlier_configuration_asked_for_is_not_listed(tmp_path):
+    make_folder(tmp_path)
+    write(tmp_path, "tables/intervals_adult.csv", "figures/error_against_distance.svg")
+    words = closing_words(tmp_path)
+    assert "  tables/   table1\n" in words
+    assert "  figures/  error_against_epsilon, published_against_measured\n" in words

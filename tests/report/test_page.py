@@ -1,18 +1,23 @@
 """The page: whole, self-contained, told in words where it is drawn, and honest about what is missing."""
 
+import copy
+import json
+import os
 import re
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
-from reports import make_folder, make_report
+from reports import CONFIG, make_folder, make_records, make_report, write_block
 
 from dams.cli import main
 from dams.experiments.records import write_csv
-from dams.report.contents import parts_of
+from dams.report.claims import write_claims
+from dams.report.contents import outputs_of, parts_of, what_is_missing
 from dams.report.evidence import Evidence
 from dams.report.markup import data_table, inline_svg, interval, mathematics, number
-from dams.report.page import write_page
+from dams.report.page import check_or_read_claims, write_page
+from dams.report.provenance import note_start
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 
@@ -129,12 +134,10 @@ def test_a_whole_run_lacks_nothing_it_asked_for(folder, page):
 
 def test_an_interrupted_run_has_a_page_that_names_what_is_missing(tmp_path, capsys):
     make_folder(tmp_path, whole=False)
-    # All that is left are two of the blocks.
-    records = (tmp_path / "records.csv").read_text().splitlines(keepends=True)
+    # All that is left is one of the blocks.
+    evidence = Evidence(tmp_path)
+    write_block(tmp_path, evidence.blocks[-1], evidence.records)
     (tmp_path / "records.csv").unlink()
-    (tmp_path / "blocks" / "two").mkdir(parents=True)
-    (tmp_path / "blocks" / "two" / "digits-linear-0000.csv").write_text("".join([records[0], *records[-96:]]))
-    (tmp_path / "blocks" / "two" / "digits-linear-0000.timings.csv").write_text("experiment\n")
     assert main(["report", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -146,6 +149,88 @@ def test_an_interrupted_run_has_a_page_that_names_what_is_missing(tmp_path, caps
         assert words in page.text
         assert words in told
     assert str(tmp_path / "report.html") in told
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """A whole run, then the start of one with another configuration; a function that says how it differs."""
+    make_folder(tmp_path)
+    for name in ("tables/paired_differences.html", "diagnostics/hospital_verdicts.csv", "diagnostics/verdicts.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("verdict\nUCAR rejected\n")
+    designs = [block.digest for block in Evidence(tmp_path).blocks]
+    write_csv(pd.DataFrame({"design": designs}), tmp_path / "timings.csv")
+
+    def change(**keys):
+        for path in tmp_path.rglob("*"):
+            os.utime(path, (1000, 1000))
+        note_start(tmp_path, CONFIG | keys)
+        return Evidence(tmp_path)
+
+    return change
+
+
+def finish(folder, evidence):
+    """Let the provenance tell of the configuration, as at the end of its run."""
+    provenance = json.loads((folder / "provenance.json").read_text())
+    (folder / "provenance.json").write_text(json.dumps(provenance | {"config": evidence.config}))
+    return Evidence(folder)
+
+
+def test_an_output_that_is_no_longer_asked_for_is_not_shown(changed, tmp_path):
+    studies = copy.deepcopy(CONFIG["studies"])
+    studies["two"]["outputs"] = ["table1"]
+    assert {item.name for item in outputs_of(changed())[0]} == {"table1", "paired_differences", "error_against_epsilon"}
+    evidence = finish(tmp_path, changed(studies=studies))
+    assert {item.name for item in outputs_of(evidence)[0]} == {"table1", "error_against_epsilon"}
+    assert "paired_differences" not in write_page(tmp_path).read_text(encoding="utf-8")
+
+
+def test_a_part_that_is_no_longer_asked_for_is_not_shown_nor_used(changed, tmp_path):
+    evidence = finish(tmp_path, changed())
+    assert set(parts_of(evidence)) == {"theory", "eicu", "diagnostics"}
+    assert not evidence.eicu.empty and not evidence.theory.empty
+    evidence = finish(tmp_path, changed(eicu=None, theory=False))
+    assert {part: [item.name for item in items] for part, items in parts_of(evidence).items()} == {
+        "diagnostics": ["verdicts"]
+    }
+    assert evidence.eicu.empty and evidence.theory.empty
+    write_claims(tmp_path)
+    claims = pd.read_csv(tmp_path / "claims.csv")
+    assert set(claims[claims["kind"] == "theory"]["verdict"]) == {"not testable here"}
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    assert "part-eicu" not in page and "eicu/scores.csv" not in page and "theory/theory.csv" not in page
+
+
+def test_records_of_another_configuration_are_not_shown(changed, tmp_path):
+    """The seed changed, and one block was run since."""
+    evidence = changed(seed=2)
+    write_block(tmp_path, evidence.blocks[-1], make_records())
+    assert set(Evidence(tmp_path).records["dataset"]) == {"digits"}
+    page = Page(write_page(tmp_path).read_text(encoding="utf-8"))
+    for words in (
+        "48 scores in 6 cells",
+        "2 of 3 blocks of fits",
+        "Table or figure table1.",
+        "Provenance: the run has not come to its end.",
+        "Theory: ",
+        "eICU: ",
+    ):
+        assert words in page.text
+    assert "0123456789abcdef" not in page.text
+    # The claims of the earlier run rest on its theory.
+    claims, _ = check_or_read_claims(Evidence(tmp_path))
+    assert set(claims[claims["kind"] == "theory"]["verdict"]) == {"not testable here"}
+
+
+def test_what_the_change_leaves_alone_is_still_shown(changed, tmp_path):
+    """Records do not depend on the bootstrap; when the run has come to its end, all else is current again."""
+    evidence = changed(bootstrap={"replicates": 60})
+    assert len(evidence.records) == len(make_records())
+    assert not [line for line in what_is_missing(evidence) if "blocks" in line]
+    # What the run makes of them rests on all that Snakemake found to be current.
+    assert not Evidence(tmp_path, current=True).theory.empty
+    assert set(parts_of(finish(tmp_path, evidence))) == {"theory", "eicu", "diagnostics"}
 
 
 def test_two_way_results_are_set_against_source_and_filter(tmp_path):

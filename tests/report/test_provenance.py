@@ -60,10 +60,23 @@ def test_the_time_between_interruption_and_resumption_does_not_count(benchmarks,
 
 def test_every_start_is_noted(tmp_path):
     for _ in range(2):
-        note_start(tmp_path)
+        note_start(tmp_path, {})
     noted = [float(line) for line in (tmp_path / STARTS).read_text().split()]
     assert len(noted) == 2
     assert all(abs(seconds - time.time()) < 60 for seconds in noted)
+
+
+def test_the_time_of_the_configuration_is_that_of_its_last_change(tmp_path):
+    path = tmp_path / "config.json"
+    for config, written in (({"seed": 1}, True), ({"seed": 1}, False), ({"seed": 2}, True), ({"seed": 2}, False)):
+        if path.exists():
+            os.utime(path, (1000, 1000))
+        note_start(tmp_path, config)
+        assert json.loads(path.read_text(encoding="utf-8")) == config
+        assert (path.stat().st_mtime > 1000) == written
+    path.write_text("{")
+    note_start(tmp_path, {"seed": 2})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"seed": 2}
 
 
 def test_memory_that_was_not_measured(benchmarks):

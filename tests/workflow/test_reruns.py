@@ -76,3 +76,19 @@ def test_an_edit_runs_what_rests_on_it(project):
     assert planned(project, table) == {"write_table": 1}
     edit(project, "dams/models/linear.py")
     assert planned(project) == {"run_block": 2, "gather_records": 1}
+
+
+def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(project):
+    project.configure(configuration())
+    first = made(project)
+    block = project.folder / "results/tiny/blocks/one/redundant-linear-0000.csv"
+    content = block.read_bytes()
+    block.write_bytes(content[: content.rindex(b"0.") + 4])
+    answer = project.run(RECORDS)
+    assert answer.returncode != 0
+    assert "blocks/one/redundant-linear-0000.csv is cut off" in answer.stdout
+    assert "Delete the file and run again." in answer.stdout
+    block.unlink()
+    assert planned(project) == {"run_block": 1, "gather_records": 1}
+    pd.testing.assert_frame_equal(made(project), first)
+    assert block.read_bytes() == content

@@ -27,7 +27,6 @@ else:
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
-from dams.experiments.data import write_json
 from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.imports import files_behind
 from dams.experiments.inputs import eicu_inputs

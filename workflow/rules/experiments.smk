@@ -52,6 +52,8 @@ rule gather_records:
     threads: 1
     resources:
         mem_mb=1500,
+    params:
+        blocks=list(BLOCKS.values()),
     message:
         f"Gathering the records of {len(BLOCKS)} blocks"
     script:

@@ -226,8 +226,7 @@ rule write_report:
 
 # So that a report can be made of a run that was interrupted.
 onstart:
-    write_json(RUN.model_dump(mode="json"), f"{RESULTS}/config.json")
-    note_start(RESULTS)
+    note_start(RESULTS, RUN.model_dump(mode="json"))
 
 
 onsuccess:

@@ -1,0 +1,73 @@
+"""Records of many blocks in one table, each file checked against the block that it is of.
+
+A module of its own: run_block rests on records.py, and an edit here runs no block again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dams.experiments.design import Block
+from dams.experiments.methods import METHODS
+from dams.experiments.records import KEYS, read_records
+
+
+def gather(paths: Sequence[str | Path], blocks: Sequence[Block] | None = None) -> pd.DataFrame:
+    """Rows of many files in one canonical order, so that the size of blocks leaves no trace.
+
+    With `blocks`, those that the files are of in the same order, a file that does not hold what its block asks for is
+    refused.
+    """
+    frames = [read_records(path) for path in paths]
+    if blocks is not None:
+        for path, frame, block in zip(paths, frames, blocks, strict=True):
+            _refuse_damaged(frame, block, path)
+    return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
+
+
+def keys_of(block: Block) -> list[tuple[Any, ...]]:
+    """What the rows of a block are about, in the columns `KEYS`."""
+    return [
+        (
+            *(block.study, cell.dataset, cell.regime, cell.epsilon, label.kind),
+            *(METHODS[fit.method].variant, fit.model, fit.method, cell.draw, label.beta),
+        )
+        for cell in block.cells
+        for fit in block.fits
+        if cell.draw < fit.draws
+        for label in block.labels
+        if label.beta < fit.betas
+    ]
+
+
+def _refuse_damaged(records: pd.DataFrame, block: Block, path: str | Path) -> None:
+    keys = records[KEYS].astype(object)
+    found = Counter(keys.where(keys.notna(), None).itertuples(index=False, name=None))
+    expected = Counter(keys_of(block))
+    if found != expected:
+        missing, foreign = expected - found, found - expected
+        key = next(chain(missing, foreign))
+        said = ", ".join(f"{name} {value}" for name, value in zip(KEYS, key, strict=True) if value is not None)
+        raise ValueError(
+            f"{path} is damaged: expected {expected.total()} rows, got {found.total()}; {missing.total()} are missing "
+            f"and {foreign.total()} do not belong there, the first of {said}. Delete the file and run again."
+        )
+    scored = records["failure"].isna()
+    ratio = records["mse"] / records["var_y"]
+    wrong = np.where(scored, ~np.isclose(records["score"], ratio, rtol=1e-9, atol=0), records["score"].notna())
+    if wrong.any():
+        number = int(np.flatnonzero(wrong)[0])
+        row = records.iloc[number]
+        expected_score = f"mse / var_y = {ratio[number]}" if scored[number] else "none, for the fit failed"
+        raise ValueError(
+            # The first line holds the names of the columns.
+            f"{path} is damaged: line {number + 2}, column score: expected {expected_score}, got {row['score']}. "
+            "Delete the file and run again."
+        )
