@@ -1,9 +1,17 @@
 # Configuration and the functions that all rules share.
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
+
+# Rules name the files of the project, and those that they make, from its folder.
+if Path.cwd().resolve() != Path(workflow.basedir).resolve():
+    raise WorkflowError(
+        f"The rules are those of {workflow.basedir}, but Snakemake works in {Path.cwd()}. "
+        f"Run it in {workflow.basedir}, without -d or -s."
+    )
 
 # Scripts import the installed dams, rules the one beside the Snakefile: they must be the same. Asked of a Python without
 # this folder on its path, as a script's is. Under conda the environment sees to it.
@@ -19,12 +27,19 @@ if DeploymentMethod.CONDA not in workflow.deployment_settings.deployment_method:
             f"The rules are those of {checkout.parent}, but jobs would import {installed or 'no dams at all'}. "
             'Install this folder: pip install --editable ".[pipeline]"'
         )
+    # Snakemake hands it to a shell as it is.
+    if shlex.quote(sys.executable) != sys.executable:
+        raise WorkflowError(
+            f"Snakemake can't start {sys.executable}: the path holds a space or another character that a shell reads as "
+            "its own. Move the folder, or put the environment elsewhere: make VENV=/another/path demo"
+        )
 
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
 from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.imports import files_behind
+from dams.experiments.inputs import refuse_taken_name
 from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
 from dams.report.provenance import note_start
 
@@ -39,6 +54,7 @@ try:
     for path in workflow.configfiles:
         dams_config.refuse_repeated_keys(path)
     RUN = dams_config.parse(config)
+    refuse_taken_name(RUN)
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
 
