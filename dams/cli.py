@@ -124,10 +124,11 @@ def _separator(text: str) -> str:
 def _check(given: argparse.Namespace) -> int:
     from dams.experiments import config
     from dams.experiments.design import blocks
-    from dams.experiments.inputs import describe_inputs
+    from dams.experiments.inputs import describe_inputs, refuse_taken_name
 
     try:
         run = config.read(given.config)
+        refuse_taken_name(run, source=str(given.config))
         tables = describe_inputs(run, source=str(given.config))
     except (config.ConfigError, OSError) as error:
         raise Refused(error) from None
@@ -146,21 +147,29 @@ def _check(given: argparse.Namespace) -> int:
 def _run(given: argparse.Namespace) -> int:
     from dams import runner
     from dams.experiments import config
+    from dams.experiments.inputs import refuse_taken_name
 
     path, further = given.config, given.further
     try:
-        name = config.read(path).name
+        run = config.read(path)
+        refuse_taken_name(run, source=str(path))
     except (config.ConfigError, OSError) as error:
         raise Refused(error) from None
-    if not Path("Snakefile").is_file() and not {"-s", "--snakefile"} & set(further):
+    if not Path("Snakefile").is_file():
         raise Refused(
             f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile."
         )
-    results = Path("results") / name
+    results = Path("results") / run.name
     log = results / "logs" / "snakemake.log"
     # --configfile takes all names that follow it, so that a target must not come next.
     command = [sys.executable, "-m", "snakemake", "--configfile", str(path), "--cores", given.cores, *further]
-    code = runner.run(command, log)
+    try:
+        code = runner.run(command, log)
+    except OSError as error:
+        raise Refused(
+            f"The log of the run can't be written: {error.filename or log}: {error.strerror}. Make {results} a folder "
+            "that you may write to, and run again."
+        ) from None
     if code and LOCKED in log.read_text(encoding="utf-8"):
         print(
             "The folder is locked: another run is going on, or one was killed and left its lock. If none is, type\n"
@@ -193,8 +202,25 @@ def _report(given: argparse.Namespace) -> int:
         raise Refused(
             f"{folder} holds nothing of a run; expected results/<name>, with config.json or records.csv in it."
         )
-    page = write_page(folder)
-    for line in what_is_missing(Evidence(folder)):
+    # A clone has the page and the tables of the paper's run, without what the page was made of.
+    records = [folder / name for name in ("records.csv", "blocks")]
+    if (folder / "provenance.json").exists() and not any(path.exists() for path in records):
+        raise Refused(
+            f"{folder} is of a run that came to its end, but its records are not there: expected records.csv or "
+            "blocks/, got neither. A page made now would be empty, so report.html is left as it is; `dams run` with "
+            "the configuration of this run makes the records and the page."
+        )
+    try:
+        page = write_page(folder)
+        missing = what_is_missing(Evidence(folder))
+    except OSError as error:
+        raise Refused(
+            f"No report of {folder}: {error.filename or folder}: {error.strerror}. "
+            "Expected a folder that can be read and written."
+        ) from None
+    except ValueError as error:
+        raise Refused(f"No report of {folder}: {error}") from None
+    for line in missing:
         print(f"Not in this run: {line}")
     print(f"Report: {page}")
     return 0

@@ -127,6 +127,37 @@ def test_check_looks_for_the_folder_of_eicu(written, tmp_path, capsys):
     assert main(["check", str(written)]) == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data_dir": "raw{x}"}, "data_dir: expected a path without { and }"),
+        ({"eicu": {"folder": "a{b}c"}}, "eicu.folder: expected a path without { and }"),
+        (
+            {"datasets": {"own": {"path": "a{x}.csv", "numeric": ["a"]}}},
+            "datasets.own.path: expected a path without",
+        ),
+    ],
+)
+def test_check_refuses_paths_that_snakemake_takes_for_patterns(written, capsys, change, message):
+    written.write_text(yaml.safe_dump(yaml.safe_load(written.read_text()) | change))
+    assert main(["check", str(written)]) == 1
+    told = capsys.readouterr().err
+    assert message in told
+    assert "which Snakemake takes for a pattern, got '" in told and "rename the file or folder" in told
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_name_that_a_file_has_is_refused(written, tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Snakefile").touch()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "mine").touch()
+    assert main([command, str(written)]) == 1
+    assert "name: results/mine is a file, expected a folder or nothing; choose another name" in capsys.readouterr().err
+    (tmp_path / "results" / "mine").unlink()
+    assert main(["check", str(written)]) == 0
+
+
 def test_check_of_something_else_shows_only_its_beginning(tmp_path, capsys):
     (tmp_path / "table.csv").write_text("age,smoker\n" + "20,1\n" * 1000)
     assert main(["check", str(tmp_path / "table.csv")]) == 1

@@ -257,12 +257,24 @@ def test_a_mistaken_configuration_is_told_before_anything_starts(tmp_path, capsy
     assert "studies" in capsys.readouterr().err
 
 
-def test_a_run_outside_the_project_folder_says_where_to_run(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("further", [[], ["-s", str(ROOT / "Snakefile")]])
+def test_a_run_outside_the_project_folder_says_where_to_run(tmp_path, monkeypatch, capsys, further):
     path = ROOT / "config" / "smoke.yaml"
     monkeypatch.chdir(tmp_path)
-    assert main(["run", str(path)]) == 1
+    assert main(["run", str(path), *further]) == 1
     assert f"There is no Snakefile in {tmp_path}: run it in the project folder" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_results_that_can_not_be_written_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    # Whoever runs the tests may be allowed to write everywhere, but not below a file.
+    for name in ("Snakefile", "results"):
+        (tmp_path / name).touch()
+    assert main(["run", str(ROOT / "config" / "smoke.yaml")]) == 1
+    told = capsys.readouterr().err
+    assert "The log of the run can't be written: results" in told
+    assert "Make results/smoke a folder that you may write to, and run again." in told
 
 
 def test_a_refused_option_is_not_followed_by_advice_about_results(tmp_path, monkeypatch, capsys):

@@ -13,7 +13,7 @@ from dams.datasets.csv_files import check_separator
 from dams.datasets.eicu_scenarios import Name as Scenario
 from dams.datasets.eicu_scenarios import choose_mechanism
 from dams.datasets.registry import DATASETS, is_scenario
-from dams.experiments.fields import Count, Name, OneOrMore, RunName, Strict, Unique, once, shortened
+from dams.experiments.fields import Count, FilePath, Name, OneOrMore, RunName, Strict, Unique, once, shortened
 from dams.experiments.methods import METHODS
 from dams.experiments.mistakes import ConfigError, explain
 from dams.experiments.outputs import OUTPUTS
@@ -138,7 +138,7 @@ class Study(Strict):
 class CsvDataset(Strict):
     """A user's own table: a CSV file with one header line, and the types of the columns to use."""
 
-    path: str
+    path: FilePath
     numeric: list[str] = []
     binary: list[str] = []
     categorical: list[str] = []
@@ -159,7 +159,7 @@ class Eicu(Strict):
     """The eICU study. Without credentialed data it runs on a simulated cohort, and says so."""
 
     source: Literal["simulated", "physionet", "folder"] = "simulated"
-    folder: str = "data/eicu"
+    folder: FilePath = "data/eicu"
     hospitals: Annotated[Unique[int], Field(min_length=2, max_length=2)] = [73, 264]
     size: Literal["default", "test"] = "default"
     scenario: Scenario = "ucar"
@@ -187,7 +187,7 @@ class Config(Strict):
     seed: Annotated[int, Field(ge=0)] = 2023
     studies: Annotated[dict[Name, Study], Field(min_length=1)]
     datasets: dict[Name, CsvDataset] = {}
-    data_dir: str | None = None
+    data_dir: FilePath | None = None
     recipe: Literal["paper_text", "released_notebook"] = "paper_text"
     theory: bool = False
     eicu: Eicu | None = None

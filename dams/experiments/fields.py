@@ -30,6 +30,17 @@ def once(values: list[T]) -> list[T]:
     return values
 
 
+def without_braces(path: str) -> str:
+    """Return a path that Snakemake takes as it is."""
+    if "{" in path or "}" in path:
+        raise ValueError(
+            f"expected a path without {{ and }}, which Snakemake takes for a pattern, got {shortened(path)}; "
+            "rename the file or folder"
+        )
+    return path
+
+
+FilePath = Annotated[str, AfterValidator(without_braces)]
 Unique = Annotated[list[T], AfterValidator(once)]
 OneOrMore = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
 

@@ -10,6 +10,16 @@ from dams.experiments.data import load_own_table
 from dams.experiments.mistakes import ConfigError
 
 
+def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None:
+    """Refuse a run whose results folder can't be one, for a file has its name."""
+    results = Path("results", run.name)
+    if results.exists() and not results.is_dir():
+        raise ConfigError(
+            f"{source} has 1 mistake(s):\n"
+            f"  name: {results} is a file, expected a folder or nothing; choose another name"
+        )
+
+
 def describe_inputs(run: Config, *, source: str = "the configuration") -> list[str]:
     """Say of every own table what is left of it; refuse what can't be used, all of it at once."""
     lines, mistakes = [], []

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dams.datasets.registry import DATASETS, title_of
 from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES, wanted_outputs
-from dams.report.evidence import Evidence, read_json
+from dams.report.evidence import Evidence, read_json, read_table
 
 # Parts of a run with a folder of their own: all their tables and figures are shown.
 PARTS = {
@@ -114,7 +114,7 @@ def parts_of(evidence: Evidence) -> dict[str, list[Item]]:
         for name in stems:
             files = _files(evidence, part, name)
             caption = THEORY_FIGURES[name].caption if name in THEORY_FIGURES else CAPTIONS.get((part, name), "")
-            if files[0].endswith(".csv") and len(pd.read_csv(evidence.folder / files[0])) > LONGEST:
+            if files[0].endswith(".csv") and len(read_table(evidence.folder / files[0])) > LONGEST:
                 continue
             kind = "figure" if files[0].endswith(".svg") else "table"
             items.append(Item(name, kind, name.replace("_", " ").capitalize(), caption, files))

@@ -17,6 +17,7 @@ from dams.datasets.arrays import load_covariates
 from dams.datasets.registry import title_of
 from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
+from dams.experiments.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.methods import METHODS
 from dams.experiments.outputs import wanted_outputs
@@ -52,6 +53,11 @@ class Evidence:
         """The configuration of the run, written when it started."""
         for name in ("config.json", "provenance.json"):
             content = read_json(self.folder / name)
+            if content and not isinstance(content, dict):
+                raise ValueError(
+                    f"{self.folder / name} is damaged: expected keys with values, got {shortened(content)}. "
+                    "Delete the file and run again."
+                )
             if content:
                 return content.get("config", content)
         return {}
@@ -159,7 +165,7 @@ class Evidence:
         return self._table("eicu/relative_missingness_summary.csv")
 
     def _table(self, name: str) -> pd.DataFrame:
-        return pd.read_csv(self.folder / name) if self.owns(name) else pd.DataFrame()
+        return read_table(self.folder / name) if self.owns(name) else pd.DataFrame()
 
     @cached_property
     def eicu_is_simulated(self) -> bool:
@@ -302,7 +308,20 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; None where there is none."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: expected JSON, got {error}. Delete the file and run again.") from None
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a CSV file."""
+    try:
+        return pd.read_csv(path)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {str(error).strip()}. Delete the file and run again.") from None
 
 
 def designs_in(timings: Path) -> set[str]:

@@ -22,6 +22,7 @@ from dams.report.evidence import (
     COMPARISON_FIGURE,
     Evidence,
     describe,
+    read_table,
     rows_of,
     title_of_method,
     title_of_model,
@@ -110,7 +111,7 @@ def check_or_read_claims(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame
     names = ("claims.csv", "findings.csv")
     if all(evidence.owns(name) for name in names):
         text = dict.fromkeys(("reason", "errata", "note", "place", "quantity", "expected", "closest_place"), "")
-        claims, findings = (pd.read_csv(evidence.folder / name).fillna(text) for name in names)
+        claims, findings = (read_table(evidence.folder / name).fillna(text) for name in names)
         return claims, findings
     return check_claims(evidence, read_claims())
 
@@ -118,7 +119,7 @@ def check_or_read_claims(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame
 def check_or_read_comparison(evidence: Evidence) -> pd.DataFrame:
     """Take the comparison as the run made it, or make it now."""
     name = "comparison.csv"
-    return pd.read_csv(evidence.folder / name) if evidence.owns(name) else compare(evidence)
+    return read_table(evidence.folder / name) if evidence.owns(name) else compare(evidence)
 
 
 def _overview(evidence: Evidence) -> dict[str, Any]:
@@ -218,7 +219,7 @@ def _shown(evidence: Evidence, item: Item) -> Shown:
     elif path.suffix == ".html":
         content["markup"] = Markup(path.read_text(encoding="utf-8"))
     else:
-        content["table"] = data_table(pd.read_csv(path))
+        content["table"] = data_table(read_table(path))
     links = [(Path(file).suffix[1:].upper(), file) for file in item.files if not file.endswith(".html")]
     return Shown(id=item.name.replace("_", "-"), title=item.title, caption=item.caption, links=links, **content)
 

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import re
+import shutil
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -250,6 +251,63 @@ def test_a_folder_without_a_configuration_still_has_a_page(tmp_path, capsys):
     (tmp_path / "blocks").mkdir()
     assert main(["report", str(tmp_path)]) == 0
     assert "The configuration of this run is not known" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_page_is_not_replaced_by_one_without_records(tmp_path, capsys):
+    """A clone of the project has a finished run without what its page was made of."""
+    make_report(tmp_path)
+    evidence = Evidence(tmp_path)
+    block = write_block(tmp_path, evidence.blocks[-1], evidence.records)
+    for name in ("findings.csv", "records.csv"):
+        (tmp_path / name).unlink()
+    assert main(["report", str(tmp_path)]) == 0
+    before = (tmp_path / "report.html").read_bytes()
+    shutil.rmtree(block.parents[1])
+    assert main(["report", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert "its records are not there: expected records.csv or blocks/, got neither" in told
+    assert "report.html is left as it is; `dams run`" in told
+    assert (tmp_path / "report.html").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "size", "message"),
+    [
+        ("config.json", 0, "config.json is damaged: expected JSON, got Expecting value"),
+        ("config.json", 40, "config.json is damaged: expected JSON, got "),
+        ("config.json", None, "config.json is damaged: expected keys with values, got [1]"),
+        ("provenance.json", 40, "provenance.json is damaged: expected JSON, got "),
+        ("records.csv", 0, "records.csv is cut off: expected its last line to end, got 0 bytes"),
+        ("records.csv", 1000, "records.csv is cut off: expected its last line to end, got 1000 bytes"),
+        (
+            "theory/theory.csv",
+            0,
+            "theory.csv is damaged: No columns to parse from file.",
+        ),
+        ("claims.csv", 0, "claims.csv is damaged: No columns to parse from file."),
+    ],
+)
+def test_a_damaged_file_is_named_and_the_page_is_left(tmp_path, capsys, file, size, message):
+    make_report(tmp_path)
+    before = (tmp_path / "report.html").read_bytes()
+    content = (tmp_path / file).read_bytes()
+    (tmp_path / file).write_bytes(b"[1]" if size is None else content[:size])
+    assert main(["report", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"No report of {tmp_path}: {tmp_path}/")
+    assert message in told
+    assert "Delete the file and run again." in told
+    assert (tmp_path / "report.html").read_bytes() == before
+
+
+def test_a_folder_that_can_not_be_written_is_named(tmp_path, capsys):
+    make_folder(tmp_path, whole=False)
+    # Whoever runs the tests may be allowed to write everywhere, but not a file over a folder.
+    (tmp_path / "report.html" / "x").mkdir(parents=True)
+    assert main(["report", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert f"No report of {tmp_path}: {tmp_path}/report.html" in told
+    assert "Expected a folder that can be read and written." in told
 
 
 def test_no_folder_no_page(tmp_path, capsys):

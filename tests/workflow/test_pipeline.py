@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -199,3 +200,49 @@ def test_another_dams_than_that_of_the_folder_is_refused(project):
     assert f"The rules are those of {project.folder}, but jobs would import " in answer.stdout
     assert 'pip install --editable ".[pipeline]"' in answer.stdout
     assert "Traceback" not in answer.stdout
+
+
+def test_a_run_from_another_folder_is_refused(project, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    inside = project.command("--dry-run", "--directory", str(elsewhere))
+    outside = project.command("--dry-run", "--snakefile", str(project.folder / "Snakefile"))
+    outside["cwd"] = elsewhere
+    project.configure(configuration())
+    (elsewhere / "run.yaml").write_text((project.folder / "run.yaml").read_text())
+    for command in (inside, outside):
+        answer = project.finish(command)
+        assert answer.returncode != 0
+        assert f"The rules are those of {project.folder}, but Snakemake works in {elsewhere}." in answer.stdout
+        assert f"Run it in {project.folder}, without -d or -s." in answer.stdout
+        assert "Traceback" not in answer.stdout
+
+
+def test_a_name_that_a_file_has_is_refused(project):
+    project.configure(configuration())
+    (project.folder / "results").mkdir()
+    (project.folder / "results" / "tiny").touch()
+    answer = project.run("--dry-run")
+    assert answer.returncode != 0
+    assert "name: results/tiny is a file, expected a folder or nothing; choose another name" in answer.stdout
+    assert "Traceback" not in answer.stdout
+
+
+def test_a_python_that_a_shell_can_not_start_is_refused(project, tmp_path_factory):
+    """A space in the path of the environment; one in that of the folder alone does no harm."""
+    spaced = tmp_path_factory.mktemp("a space") / "environment"
+    spaced.symlink_to(sys.prefix)
+    project.configure(configuration())
+    command = project.command("--dry-run")
+    command["args"][0] = str(spaced / "bin" / "python")
+    answer = project.finish(command)
+    assert answer.returncode != 0
+    assert f"Snakemake can't start {spaced}/bin/python: the path holds a space" in answer.stdout
+    assert "make VENV=/another/path demo" in answer.stdout
+    assert "Traceback" not in answer.stdout
+
+    folder = tmp_path_factory.mktemp("another space") / "project"
+    folder.mkdir()
+    another = type(project)(folder)
+    another.configure(configuration())
+    answer = another.run("results/tiny/records.csv")
+    assert answer.returncode == 0, answer.stdout

@@ -1,12 +1,20 @@
 # Configuration and the functions that all rules share.
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
-# Rules import the dams beside the Snakefile, and scripts must import the same.
+# Rules name the files of the project, and those that they make, from its folder.
 CHECKOUT = str(Path(workflow.basedir).resolve())
+if Path.cwd().resolve() != Path(CHECKOUT):
+    raise WorkflowError(
+        f"The rules are those of {CHECKOUT}, but Snakemake works in {Path.cwd()}. "
+        f"Run it in {CHECKOUT}, without -d or -s."
+    )
+
+# Rules import the dams beside the Snakefile, and scripts must import the same.
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     # The environment holds what dams needs, not dams. Snakemake takes PYTHONPATH away from jobs in conda environments, so
     # it is set within them; the rest is the prefix that this one replaces.
@@ -23,13 +31,19 @@ else:
             f"The rules are those of {CHECKOUT}, but jobs would import {installed or 'no dams at all'}. "
             'Install this folder: pip install --editable ".[pipeline]"'
         )
+    # Snakemake hands it to a shell as it is.
+    if shlex.quote(sys.executable) != sys.executable:
+        raise WorkflowError(
+            f"Snakemake can't start {sys.executable}: the path holds a space or another character that a shell reads as "
+            "its own. Move the folder, or put the environment elsewhere: make VENV=/another/path demo"
+        )
 
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
 from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.imports import files_behind
-from dams.experiments.inputs import eicu_inputs
+from dams.experiments.inputs import eicu_inputs, refuse_taken_name
 from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
 from dams.report.provenance import note_start
 
@@ -44,6 +58,7 @@ try:
     for path in workflow.configfiles:
         dams_config.refuse_repeated_keys(path)
     RUN = dams_config.parse(config)
+    refuse_taken_name(RUN)
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
 
