@@ -125,14 +125,24 @@ def _delete_by_column(X: pd.DataFrame, kept: np.ndarray) -> pd.DataFrame:
 
 
 def _delete_from(column: pd.Series, kept: np.ndarray) -> pd.Series:
-    is_category = isinstance(column.dtype, pd.CategoricalDtype)
-    zero = False if pd.api.types.is_bool_dtype(column.cat.categories if is_category else column.dtype) else 0
-    if is_category and not kept.all() and zero not in column.cat.categories:
-        # What is no category would turn into NaN; zero comes first, as it does among numbers.
-        column = column.cat.set_categories([zero, *column.cat.categories])
-    corrupted = column.where(kept, zero)
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        if not kept.all():
+            column = column.astype(with_zero(dtype))
+        return column.where(kept, _zero_of(dtype.categories.dtype))
+    corrupted = column.where(kept, _zero_of(dtype))
     # As in an array, no zero is negative afterwards.
-    return corrupted + 0.0 if column.dtype.kind == "f" else corrupted
+    return corrupted + 0.0 if dtype.kind == "f" else corrupted
+
+
+def with_zero(dtype: pd.CategoricalDtype) -> pd.CategoricalDtype:
+    """Return the type with zero among its categories, first as among numbers: what is no category turns into NaN."""
+    zero = _zero_of(dtype.categories.dtype)
+    return dtype if zero in dtype.categories else pd.CategoricalDtype(dtype.categories.insert(0, zero), dtype.ordered)
+
+
+def _zero_of(dtype: Any) -> Any:
+    return False if pd.api.types.is_bool_dtype(dtype) else 0
 
 
 def canonical_csr(X: Any) -> Any:

@@ -92,14 +92,20 @@ def test_an_array_of_objects_loses_values_to_plain_zeros():
 
 @pytest.mark.parametrize(
     ("values", "categories"),
-    [([1, 2, 3] * 20, [0, 1, 2, 3]), ([1.5, 2.5, 9] * 20, [0, 1.5, 2.5, 9]), ([True] * 60, [False, True])],
-    ids=["integers", "floats", "booleans"],
+    [
+        ([1, 2, 3] * 20, [0, 1, 2, 3]),
+        (np.array([1, 2, 3] * 20, dtype=np.int8), [0, 1, 2, 3]),
+        ([1.5, 2.5, 9] * 20, [0, 1.5, 2.5, 9]),
+        ([True] * 60, [False, True]),
+    ],
+    ids=["integers", "short integers", "floats", "booleans"],
 )
 @pytest.mark.parametrize("ordered", [False, True])
 def test_a_lost_category_is_zero_and_never_nan(values, categories, ordered):
     X = pd.DataFrame({"age": 1.0, "level": pd.Categorical(values, ordered=ordered)})
     level = apply_missingness(X, 0.5, random_state=0)["level"]
     assert list(level.cat.categories) == categories
+    assert level.cat.categories.dtype == X["level"].cat.categories.dtype
     assert level.cat.ordered == ordered
     lost = level.astype(float) == 0
     assert 0.2 < lost.mean() < 0.8

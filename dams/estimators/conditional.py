@@ -49,7 +49,7 @@ class ConditionalLaw:
         self._value_fit = None
         if not self._constant:
             linear = np.column_stack([rest / self._scale, labels])
-            # Trees do not split what varies by less than 1e-8, whatever its unit. A power of two changes no digit.
+            # Trees do not split what varies by less than 1e-8, whatever its unit. A power of two rounds nothing.
             scaled = self._donors * 2.0 ** -np.round(np.log2(np.ptp(self._donors)))
             self._value_fit = Ridge().fit(linear[nonzero], scaled)
         regressors = self._regressors(rest)

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from dams.estimators.base import compare_with_target, filter_generator, read_rows
 from dams.estimators.conditional import ConditionalLaw
 from dams.estimators.filtered import FilteredRegressor
-from dams.missingness import delete_at_random
+from dams.missingness import delete_at_random, with_zero
 from dams.relative import RelativeMissingness
 from dams.validation import as_pandas
 
@@ -201,8 +201,6 @@ def _typed(values: Array, dtype: Any) -> Any:
     if not isinstance(dtype, pd.CategoricalDtype):
         return pd.array(values, dtype=dtype)
     of_categories: Any = dtype.categories.dtype
-    zero = of_categories.type(0)
-    lacks_zero = zero not in dtype.categories and (values == 0).any()
-    # As in `delete_at_random`, zero comes first.
-    categories = [zero, *dtype.categories] if lacks_zero else dtype.categories
-    return pd.Categorical(pd.array(values, dtype=of_categories), categories=categories, ordered=dtype.ordered)
+    return pd.Categorical(
+        pd.array(values, dtype=of_categories), dtype=with_zero(dtype) if (values == 0).any() else dtype
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import combinations, product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -200,35 +201,38 @@ class Config(Strict):
     def _known_groups(cls, given: dict[str, int]) -> dict[str, int]:
         return _known(given, [*MODELS, *(name for name, method in METHODS.items() if method.shared)], "group of fits")
 
+    def _sharing(self) -> Iterator[tuple[str, str, str]]:
+        """Names of two studies and of an output that both feed, for every two that have one."""
+        for (first, one), (second, other) in combinations(self.studies.items(), 2):
+            shared = [name for name in one.outputs if name in other.outputs]
+            if shared:
+                yield first, second, shared[0]
+
     @model_validator(mode="after")
     def _one_number_an_entry(self) -> Config:
         """An output that several studies share has one place for each number."""
-        for (first, one), (second, other) in combinations(self.studies.items(), 2):
-            shared = [name for name in one.outputs if name in other.outputs]
-            both = one.entries() & other.entries() if shared else set()
+        for first, second, shared in self._sharing():
+            both = self.studies[first].entries() & self.studies[second].entries()
             if both:
                 raise ValueError(
-                    f"studies.{second}.outputs: {shared[0]} has one place for {_in_words(both)}, and {first} fills it "
-                    f"too; take {shared[0]} out of one of the two, or give its regime another `name:`"
+                    f"studies.{second}.outputs: {shared} has one place for {_in_words(both)}, and {first} fills it "
+                    f"too; take {shared} out of one of the two, or give its regime another `name:`"
                 )
         return self
 
     @model_validator(mode="after")
     def _one_experiment_a_column(self) -> Config:
         """An output that several studies share compares what stands under one name, so that must be one experiment."""
-        for (first, one), (second, other) in combinations(self.studies.items(), 2):
-            shared = [name for name in one.outputs if name in other.outputs]
-            if not shared:
-                continue
-            there, here = one.settings(), other.settings()
+        for first, second, shared in self._sharing():
+            there, here = self.studies[first].settings(), self.studies[second].settings()
             for what in ("rates", "rows"):
                 unlike = {key for key in there.keys() & here.keys() if there[key].get(what) != here[key].get(what)}
                 if unlike:
                     key = min(unlike, key=str)
                     raise ValueError(
-                        f"studies.{second}.outputs: {shared[0]} compares all methods on {_in_words({key})}, and its "
+                        f"studies.{second}.outputs: {shared} compares all methods on {_in_words({key})}, and its "
                         f"{what} differ: {there[key][what]} in {first}, {here[key][what]} in {second}; give the regime "
-                        f"of one of the two another `name:`, or take {shared[0]} out of one of them"
+                        f"of one of the two another `name:`, or take {shared} out of one of them"
                     )
         return self
 

@@ -15,9 +15,10 @@ import pandas as pd
 from pydantic import Field
 
 from dams.report.error_against_distance import weighted_slopes
-from dams.report.evidence import Evidence, NotTestable, Scope, title_of_method
+from dams.report.evidence import Evidence, NotTestable
 from dams.report.expectations import Expected, Leaf, Measurement, Node, Region
 from dams.report.paper import published_score
+from dams.report.scope import Scope, title_of_method
 from dams.stats import Interval, crossed_bootstrap, crossed_replicates
 
 Predictor = str

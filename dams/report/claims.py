@@ -17,9 +17,10 @@ from pydantic import Field, ValidationError
 from dams.experiments.config import Strict
 from dams.experiments.records import write_csv
 from dams.report.checks import Check, Combined
-from dams.report.evidence import Evidence, NotTestable, Scope, describe
+from dams.report.evidence import Evidence, NotTestable
 from dams.report.expectations import Measurement, Region
 from dams.report.paper import CLAIMS
+from dams.report.scope import Scope, describe
 from dams.stats import Interval
 
 # Fewer rate draws than this say too little of their spread: a bootstrap of three can't reach 95 %.

@@ -13,9 +13,10 @@ from matplotlib.lines import Line2D
 
 from dams.datasets.registry import title_of
 from dams.experiments.records import write_csv
-from dams.report.evidence import COMPARISON_FIGURE, Evidence, NotTestable, rows_of
+from dams.report.evidence import COMPARISON_FIGURE, Evidence, NotTestable
 from dams.report.figures import new_figure, save_figure
 from dams.report.paper import SYNTHETIC, read_errata, read_published
+from dams.report.run_files import rows_of
 from dams.stats import Interval, crossed_bootstrap
 
 COLUMNS = [

@@ -11,7 +11,8 @@ import pandas as pd
 
 from dams.datasets.registry import DATASETS, title_of
 from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES, wanted_outputs
-from dams.report.evidence import Evidence, read_json, read_table
+from dams.report.evidence import Evidence
+from dams.report.run_files import read_json, read_table
 
 # Parts of a run with a folder of their own: all their tables and figures are shown.
 PARTS = {

@@ -98,8 +98,9 @@ def _limit(panels: Sequence[Axes], records: pd.DataFrame, datasets: list[str], *
     for panel, dataset in zip(panels, datasets, strict=True):
         hidden = int((_points(records[records["dataset"] == dataset])["score"] > top).sum())
         if hidden:
+            points = "point" if hidden == 1 else "points"
             panel.annotate(
-                f"{hidden} points above", (0.98, 0.98), xycoords="axes fraction", ha="right", va="top", fontsize=7
+                f"{hidden} {points} above", (0.98, 0.98), xycoords="axes fraction", ha="right", va="top", fontsize=7
             )
 
 

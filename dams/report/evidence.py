@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_
@@ -19,15 +17,13 @@ from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
 from dams.experiments.fields import shortened
 from dams.experiments.gather import gather
-from dams.experiments.methods import METHODS
 from dams.experiments.outputs import wanted_outputs
 from dams.experiments.records import COLUMNS, KEYS, read_records
-from dams.models import MODELS
 from dams.report.paper import departure
+from dams.report.run_files import designs_in, read_json, read_table
+from dams.report.scope import Scope, describe, split_predictor, title_of_method, title_of_model
 from dams.report.summary import COMPARISON, Bootstrap, score_table
-from dams.report.tables import REGIME_SYMBOLS
 
-Scope = Mapping[str, Any]
 # What one job makes of all blocks.
 GATHERED = ("records.csv", "failures.csv", "timings.csv")
 # A figure of every run, beside those that its studies ask for.
@@ -266,70 +262,6 @@ class Evidence:
             if not ((part["model"] == model) & (part["method"] == method)).any():
                 return f"no {title_of_model(model)} {title_of_method(method)} of {describe(scope, without='model')}"
         return f"no study holds all of {', '.join(predictors)} for {describe(scope)}"
-
-
-def split_predictor(predictor: str, scope: Scope) -> tuple[str, str]:
-    """Model and method of "model method"; with the method alone the model is that of the scope, or linear."""
-    model, _, method = predictor.rpartition(" ")
-    return model or scope.get("model", "linear"), method
-
-
-def title_of_method(method: str) -> str:
-    """Return a method's title in running text; a method that is not in the software yet goes by its name."""
-    return (METHODS[method].title if method in METHODS else method.replace("_", " ")).lower()
-
-
-def title_of_model(model: str) -> str:
-    """Return a model family's title in running text."""
-    return "linear" if model == "linear" else MODELS[model].title
-
-
-def describe(scope: Scope, without: str = "") -> str:
-    """Say in a few words which part of the records a scope is about."""
-    words = []
-    if "dataset" in scope:
-        words.append(title_of(scope["dataset"]))
-    if "regime" in scope and "epsilon" not in scope:
-        words.append(str(REGIME_SYMBOLS.get(scope["regime"], scope["regime"])))
-    if "epsilon" in scope:
-        words.append(f"ε = {scope['epsilon']:g}")
-    if scope.get("labels") == "structural":
-        words.append("stated labels")
-    if "model" in scope and without != "model":
-        words.append(title_of_model(scope["model"]))
-    words += [str(scope[name]) for name in ("method", "source", "target", "metric") if name in scope]
-    return ", ".join(words) or "all records"
-
-
-def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a data frame as dictionaries."""
-    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file; None where there is none."""
-    if not path.exists():
-        return None
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: expected JSON, got {error}. Delete the file and run again.") from None
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV file."""
-    try:
-        return pd.read_csv(path)
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {str(error).strip()}. Delete the file and run again.") from None
-
-
-def designs_in(timings: Path) -> set[str]:
-    """Digests of the blocks that a file of timings is of; none where it does not tell."""
-    if not timings.exists():
-        return set()
-    with open(timings, encoding="utf-8") as stream:
-        return {row["design"] for row in csv.DictReader(stream) if row.get("design")}
 
 
 def _no_records() -> pd.DataFrame:

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dams.experiments.config import Strict
-from dams.report.evidence import Evidence, Scope
+from dams.report.evidence import Evidence
+from dams.report.scope import Scope
 from dams.stats import Interval
 
 Scalar = str | float

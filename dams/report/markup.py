@@ -33,27 +33,60 @@ _SYMBOLS = {
 def inline_svg(text: str, *, prefix: str, label: str) -> Markup:
     """Prepare a figure of Matplotlib for a page that holds several.
 
-    Ids get a prefix, so that none occurs twice; colours of ink and paper follow the page; `label` is what a reader who
-    can't see the figure is told; coordinates keep two decimals, a fiftieth of a pixel.
+    Ids that are needed become the prefix and a number, so that none occurs twice; colours of ink and paper follow the
+    page; `label` is what a reader who can't see the figure is told; coordinates keep two decimals, a fiftieth of a
+    pixel. A figure of thousands of points is mostly ids, decimals and styles said again: without them it has half the
+    size.
     """
     svg = text[text.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
-    svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    referred_to = set(re.findall(r'(?:url\(#|xlink:href="#)([^")]+)', svg))
+    svg = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in referred_to else "", svg)
+    numbers: dict[str, int] = {}
+    svg = re.sub(
+        r'(\bid="|url\(#|(?<=xlink:)href="#)([^")]+)',
+        lambda found: f"{found[1]}{prefix}-{numbers.setdefault(found[2], len(numbers))}",
+        svg,
+    )
+    svg = _without_repeated_styles(svg.replace("xlink:href", "href"))
     for color, themed in _THEMED.items():
         svg = svg.replace(color, themed)
-    svg = re.sub(r'(?<= d=")[^"]+', lambda path: _shorten(path[0]), svg)
+    svg = re.sub(r'(?<= [dxy]=")[^"]+', lambda found: _shorten(found[0]), svg)
     svg = re.sub(r">\s+<", "><", svg)
     width, height = (float(size) for size in re.findall(r'(?:width|height)="([\d.]+)pt"', svg)[:2])
     opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
         f'aria-label="{escape(label)}" viewBox="0 0 {width:g} {height:g}" style="--width: {width / 0.75:.0f}px">'
     )
     return Markup(opening + svg[svg.index(">") + 1 :])
 
 
-def _shorten(path: str) -> str:
-    rounded = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), path)
+# A shape that marks are copies of, and a mark: what comes before the style, the id of the shape, the style if any.
+_SHAPE = r'(<path id="([^"]+)" d="[^"]*")(?: style="([^"]*)")?/>'
+_USE = r'(<use href="#([^"]+)"[^>]*?)(?: style="([^"]*)")?/>'
+
+
+def _without_repeated_styles(svg: str) -> str:
+    """Say a style where the shape is defined, and not at each of its uses, if all of them have the same."""
+    styles: dict[str, set[str]] = {}
+    for _, name, style in re.findall(_USE, svg):
+        styles.setdefault(name, set()).add(style)
+    # Where a shape has a style of its own, that one counts already.
+    common = {
+        name: min(styles[name])
+        for _, name, style in re.findall(_SHAPE, svg)
+        if len(styles.get(name, ())) == 1 and style in ("", *styles[name])
+    }
+
+    def define(found: re.Match[str]) -> str:
+        return f'{found[1]} style="{common[found[2]]}"/>' if common.get(found[2]) else found[0]
+
+    svg = re.sub(_SHAPE, define, svg)
+    return re.sub(_USE, lambda found: f"{found[1]}/>" if found[2] in common else found[0], svg)
+
+
+def _shorten(coordinates: str) -> str:
+    rounded = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), coordinates)
     return " ".join(rounded.split())
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pandas as pd
 import yaml
@@ -18,15 +19,7 @@ from dams.files import whole_file
 from dams.report.claims import Verdict, check_claims, read_claims
 from dams.report.comparison import compare
 from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
-from dams.report.evidence import (
-    COMPARISON_FIGURE,
-    Evidence,
-    describe,
-    read_table,
-    rows_of,
-    title_of_method,
-    title_of_model,
-)
+from dams.report.evidence import COMPARISON_FIGURE, Evidence
 from dams.report.markup import (
     Cell,
     DataTable,
@@ -40,6 +33,8 @@ from dams.report.markup import (
     number,
 )
 from dams.report.paper import read_errata
+from dams.report.run_files import read_table, rows_of
+from dams.report.scope import describe, title_of_method, title_of_model
 from dams.report.summary import in_display_order, paired_differences
 from dams.report.tables import REGIME_SYMBOLS
 
@@ -215,7 +210,9 @@ def _shown(evidence: Evidence, item: Item) -> Shown:
     content: dict[str, Any] = {}
     if path.suffix == ".svg":
         label = f"{item.title}. {item.caption}".strip()
-        content["markup"] = inline_svg(path.read_text(encoding="utf-8"), prefix=item.name, label=label)
+        # Short, for every mark of a figure has it, and the page's own, as a name may begin another.
+        prefix = f"f{crc32(item.name.encode()):x}"
+        content["markup"] = inline_svg(path.read_text(encoding="utf-8"), prefix=prefix, label=label)
     elif path.suffix == ".html":
         content["markup"] = Markup(path.read_text(encoding="utf-8"))
     else:

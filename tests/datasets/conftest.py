@@ -1,7 +1,14 @@
 import pytest
+from fiddle_files import write_cohort
 from loopback import Site
 
 from dams.datasets.sources import UCI, RawFile, UciDataset
+
+
+@pytest.fixture
+def cohort(tmp_path):
+    """Files of FIDDLE in a folder, and what they hold."""
+    return tmp_path, *write_cohort(tmp_path)
 
 
 @pytest.fixture

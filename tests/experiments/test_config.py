@@ -3,19 +3,13 @@
 from pathlib import Path
 
 import pytest
+from refusals import mistakes
 
 from dams.experiments import config
-from dams.experiments.config import ConfigError, parse, read
-from dams.experiments.yaml_files import load_yaml
+from dams.experiments.config import parse, read
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "config").rglob("*.yaml"))
-
-
-def mistakes(raw) -> str:
-    with pytest.raises(ConfigError) as caught:
-        parse(raw)
-    return str(caught.value)
 
 
 def regime(study, **keys):
@@ -177,82 +171,6 @@ def test_engines_belong_to_a_model(small, study):
     assert "unknown engine of linear 'sklearn'; valid are: fast." in mistakes(small)
 
 
-def test_a_figure_needs_what_it_shows(small, study):
-    study |= {"outputs": ["error_against_epsilon"], "regimes": [{"kind": "free"}, {"kind": "nested"}]}
-    assert (
-        "studies.one: outputs: error_against_epsilon shows a regime of kind opposing, got free, nested; "
-        "add one to regimes, or take error_against_epsilon out"
-    ) in mistakes(small)
-    study |= {"outputs": ["error_against_distance"], "models": {"xgboost": {"draws": 1}}}
-    assert "outputs: error_against_distance shows linear models, got xgboost; add linear to models" in mistakes(small)
-
-
-def test_two_studies_do_not_fill_one_place(small, study):
-    study["outputs"] = ["table1"]
-    small["studies"]["two"] = study | {"rows": 400, "methods": ["source"]}
-    assert (
-        "studies.two.outputs: table1 has one place for redundant, opposing, 0.1, random_linear, linear, source, "
-        "and one fills it too; take table1 out of one of the two, or give its regime another `name:`"
-    ) in mistakes(small)
-    for change in (
-        {"outputs": []},
-        {"regimes": [{"kind": "opposing", "epsilon": 0.1, "name": "larger"}]},
-        {"regimes": [{"kind": "opposing", "epsilon": 0.2}]},
-        {"models": {"xgboost": {"draws": 1}}},
-    ):
-        small["studies"]["two"] = study | change
-        parse(small)
-
-
-@pytest.mark.parametrize(
-    ("dataset", "change", "place", "message"),
-    [
-        (
-            "digits",
-            {"regimes": [{"kind": "free", "high": 0.3}]},
-            "digits, free, random_linear",
-            "its rates differ: Free(high=0.9) in one, Free(high=0.3) in two",
-        ),
-        (
-            "digits",
-            {"regimes": [{"kind": "nested", "name": "free"}]},
-            "digits, free, random_linear",
-            "its rates differ: Free(high=0.9) in one, Nested(source_high=0.5, extra_high=0.5) in two",
-        ),
-        ("redundant", {"rows": 400}, "redundant, free, random_linear", "its rows differ: 200 in one, 400 in two"),
-        (
-            "redundant",
-            {"rows": 400, "regimes": [{"kind": "opposing", "name": "free", "epsilon": 0.2}]},
-            "redundant, free, random_linear",
-            "its rows differ: 200 in one, 400 in two",
-        ),
-    ],
-)
-def test_one_column_is_one_experiment(small, study, dataset, change, place, message):
-    """Methods of two studies stand side by side, and the best is bold: they must have met the same cells."""
-    study |= {"outputs": ["table1"], "datasets": [dataset], "regimes": [{"kind": "free"}], "methods": ["source"]}
-    small["studies"]["two"] = study | {"methods": ["closed_form"]} | change
-    assert (
-        f"studies.two.outputs: table1 compares all methods on {place}, and {message}; give the regime of one of the "
-        "two another `name:`, or take table1 out of one of them"
-    ) in mistakes(small)
-    small["studies"]["two"]["outputs"] = ["paired_differences"]
-    parse(small)
-    named = [regime | {"name": "other"} for regime in small["studies"]["two"]["regimes"]]
-    small["studies"]["two"] |= {"outputs": ["table1"], "regimes": named}
-    parse(small)
-
-
-def test_studies_of_one_experiment_share_a_column(small, study):
-    study |= {"outputs": ["table1"], "methods": ["source"]}
-    small["studies"]["two"] = study | {"methods": ["closed_form"]}
-    parse(small)
-    # How many rows a table has is not for a study to say.
-    study |= {"datasets": ["digits"]}
-    small["studies"]["two"] = study | {"methods": ["closed_form"], "rows": 400}
-    parse(small)
-
-
 def test_block_sizes_of_unknown_groups(small):
     small["block_size"] = {"linaer": 5}
     assert "block_size: unknown group of fits 'linaer'; did you mean 'linear'?" in mistakes(small)
@@ -378,65 +296,3 @@ def test_methods_are_a_list_or_have_caps(small, study):
     methods = parse(small).studies["one"].methods
     assert methods["oracle"].draws == 1
     assert methods["source"].draws is None
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "has 2 mistake(s):\n  name: required"),
-        ("- 1\n", "expected the keys name, seed, studies"),
-        ("name: [\n", "is not YAML"),
-    ],
-)
-def test_files_that_hold_no_configuration(tmp_path, text, message):
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        read(path)
-    assert str(path) in str(caught.value)
-    assert message in str(caught.value)
-
-
-REPEATED = """name: twice
-studies:
-  one:
-    rows: 100
-    models: {linear: {draws: 1}, mlp: {draws: 1}, linear: {draws: 2}}
-    rows: 200
-"""
-
-
-def test_a_key_that_comes_twice_is_named_with_its_lines(tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text(REPEATED)
-    for reading in (read, config.refuse_repeated_keys):
-        with pytest.raises(ConfigError) as caught:
-            reading(path)
-        assert str(caught.value).splitlines() == [
-            f"{path} has 2 mistake(s):",
-            "  line 5: the key 'linear' is on line 5 already, and only one can count; put the two together",
-            "  line 6: the key 'rows' is on line 4 already, and only one can count; put the two together",
-        ]
-
-
-def test_only_yaml_is_looked_at_twice(tmp_path):
-    (tmp_path / "mine.json").write_text('{\t"name":\t"x"}')
-    config.refuse_repeated_keys(tmp_path / "mine.json")
-
-
-def test_keys_may_be_merged_and_referred_to(tmp_path):
-    """What YAML means by `<<` and by an alias is no repetition."""
-    path = tmp_path / "mine.yaml"
-    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: [*a, *a]\n")
-    assert load_yaml(path)["b"] == {"x": 3, "y": 2}
-
-
-def test_a_file_in_another_encoding(tmp_path):
-    (tmp_path / "mine.yaml").write_bytes("name: Jürgen".encode("latin1"))
-    with pytest.raises(ConfigError, match=r"mine\.yaml is not UTF-8 text"):
-        read(tmp_path / "mine.yaml")
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(ConfigError, match="is a folder; expected a YAML file such as"):
-        read(tmp_path)

@@ -329,7 +329,10 @@ def test_foreign_text_is_escaped(tmp_path):
 
 SVG = """<?xml version="1.0"?><!DOCTYPE svg><svg width="72pt" height="36pt" viewBox="0 0 72 36"><metadata>x</metadata>
 <defs><style>*{fill: red}</style><clipPath id="a"/></defs>
+<path id="m" d="M 0 0"/><path id="n" d="M 1 1"/>
 <g id="b" clip-path="url(#a)" style="fill: #ffffff"><path d="M 1.23456 2 L 3.00001 4"/><use xlink:href="#b"/></g>
+<use xlink:href="#m" x="7.123456" y="8" style="fill: red"/><use xlink:href="#m" x="9" y="8" style="fill: red"/>
+<use xlink:href="#n" x="1" y="8" style="fill: red"/><use xlink:href="#n" x="2" y="8" style="fill: blue"/>
 </svg>"""
 
 
@@ -337,9 +340,13 @@ def test_an_inlined_figure_keeps_to_itself():
     svg = inline_svg(SVG, prefix="p", label='say "so"')
     assert svg.startswith("<svg ")
     for words in (
-        'id="p-a"',
-        "url(#p-a)",
-        'href="#p-b"',
+        'id="p-0"',
+        "url(#p-0)",
+        'id="p-3"',
+        '<use href="#p-3"/>',
+        '<path id="p-1" d="M 0 0" style="fill: red"/>',
+        '<use href="#p-1" x="7.12" y="8"/><use href="#p-1" x="9" y="8"/>',
+        '<use href="#p-2" x="1" y="8" style="fill: red"/>',
         "fill: var(--paper)",
         'd="M 1.23 2 L 3 4"',
         "say &#34;so&#34;",
