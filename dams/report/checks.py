@@ -18,7 +18,7 @@ from dams.report.error_against_distance import weighted_slopes
 from dams.report.evidence import Evidence, NotTestable
 from dams.report.expectations import Expected, Leaf, Measurement, Node, Region
 from dams.report.paper import published_score
-from dams.report.scope import Scope, title_of_method
+from dams.report.scope import Scope, title_of_method, title_of_model
 from dams.stats import Interval, crossed_bootstrap, crossed_replicates
 
 Predictor = str
@@ -294,4 +294,4 @@ def _percentiles(value: float, resampled: np.ndarray, confidence: float, *, enou
 
 def _words(predictor: str) -> str:
     model, _, method = predictor.rpartition(" ")
-    return f"{model} {title_of_method(method)}".strip()
+    return f"{title_of_model(model)} {title_of_method(method)}" if model else title_of_method(method)

@@ -170,7 +170,7 @@ def _comparison(comparison: pd.DataFrame) -> DataTable:
         if row["variant"] == "as_published":
             method += " (as published)"
         errata = row["errata"].split() if isinstance(row["errata"], str) else []
-        note = Markup(" ").join(Markup('<a href="#erratum-{0}">{0}</a>').format(id) for id in errata)
+        named = Markup(" ").join(Markup('<a href="#erratum-{0}">{0}</a>').format(id) for id in errata)
         rows.append(
             [
                 cell(where),
@@ -178,12 +178,11 @@ def _comparison(comparison: pd.DataFrame) -> DataTable:
                 cell(row["published"]),
                 Cell(interval(row["measured"], row["lower"], row["upper"]), value=row["measured"]),
                 Cell(f"{row['difference']:+.3f}".replace("-", "−"), value=row["difference"]),
-                cell(bool(row["inside"])),
-                Cell(note),
+                Cell(Markup("no ({})").format(named) if named else "yes" if row["inside"] else "no"),
             ]
         )
-    heads = ["Where", "Method", "Printed", "Measured", "Difference", "Inside", "Note"]
-    return DataTable(heads, rows, [False, False, True, True, True, False, False])
+    heads = ["Where", "Method", "Printed", "Measured", "Difference", "Inside"]
+    return DataTable(heads, rows, [False, False, True, True, True, False])
 
 
 def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
