@@ -204,8 +204,8 @@ def _findings(check: Any, evidence: Evidence, scope: Scope) -> Iterator[Finding]
     try:
         for measured in check.measure(evidence, scope):
             verdict = decide(measured.interval, measured.region)
-            if check.kind in ("eicu", "eicu_rates") and evidence.eicu_is_simulated:
-                reason = f"the eICU cohort is simulated (there: {verdict.value})"
+            if check.kind in ("eicu", "eicu_rates") and evidence.eicu_departure:
+                reason = f"{evidence.eicu_departure} (there: {verdict.value})"
                 yield Finding(place, Verdict.NOT_TESTABLE, measured, reason)
             elif measured.draws is not None and measured.draws < FEWEST_DRAWS:
                 reason = f"{measured.draws} rate draws are too few to tell"

@@ -80,8 +80,8 @@ def _eicu(evidence: Evidence) -> Iterator[dict[str, Any]]:
             found = rows_of(measured[same.all(axis=1)])
         for row in found:
             ours = Interval(row["value"], row["lower"], row["upper"])
-            missing = "our cohort is simulated" if evidence.eicu_is_simulated else ""
-            yield {"table": "eicu", **printed, "variant": row["variant"], "ours": ours, "missing": missing}
+            about = {"variant": row["variant"], "ours": ours, "missing": evidence.eicu_departure}
+            yield {"table": "eicu", **printed, **about}
         if not found:
             missing, nothing = "the eICU experiment is not part of this run", Interval(*[math.nan] * 3)
             yield {"table": "eicu", **printed, "variant": "corrected", "ours": nothing, "missing": missing}
@@ -89,7 +89,7 @@ def _eicu(evidence: Evidence) -> Iterator[dict[str, Any]]:
 
 def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
     ours, printed = row["ours"], row["value"]
-    # A simulated cohort is not the paper's, so its numbers are not held against the printed ones.
+    # Where something is missing or not the paper's, our number is not held against the printed one.
     comparable = not row["missing"] and not math.isnan(ours.lower)
     inside = ours.lower <= printed <= ours.upper if comparable else None
     explained = [e for e in read_errata().values() if inside is False and e.concerns(row)]

@@ -19,7 +19,7 @@ from dams.experiments.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.outputs import wanted_outputs
 from dams.experiments.records import COLUMNS, KEYS, read_records
-from dams.report.paper import departure
+from dams.report.paper import HOSPITALS, departure
 from dams.report.run_files import designs_in, read_json, read_table
 from dams.report.scope import Scope, describe, split_predictor, title_of_method, title_of_model
 from dams.report.summary import COMPARISON, Bootstrap, score_table
@@ -170,6 +170,17 @@ class Evidence:
         The configuration can't tell: a folder of the user's may hold a simulated cohort.
         """
         return (read_json(self.folder / "eicu" / "cohort.json") or {}).get("simulated", True)
+
+    @cached_property
+    def eicu_departure(self) -> str:
+        """Say why the eICU cohort is not the paper's; empty where it is."""
+        if self.eicu_is_simulated:
+            return "the eICU cohort is simulated"
+        ours = (self.config.get("eicu") or {}).get("hospitals", HOSPITALS)
+        if ours == HOSPITALS:
+            return ""
+        first, second = (" and ".join(map(str, hospitals)) for hospitals in (ours, HOSPITALS))
+        return f"H1 and H2 are hospitals {first}, the paper's {second}"
 
     def rows_of(self, dataset: str) -> int:
         """Count the rows of a prepared data set."""

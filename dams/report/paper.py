@@ -22,6 +22,8 @@ CLAIMS = PAPER / "claims.yaml"
 SYNTHETIC = {"epsilon": 0.1, "labels": "random_linear"}
 # The settings behind the printed numbers; in the scenarios' regime ε says all.
 FREE, NESTED, ROWS = Free(0.9), Nested(0.5, 0.5), 10_000
+# Its H1 and H2.
+HOSPITALS = [73, 264]
 
 
 class Erratum(Strict):

@@ -175,6 +175,11 @@ def test_eicu_claims_need_real_patients(tmp_path, simulated, auroc, expected):
     assert got is expected
     if simulated:
         assert "simulated (there: supported)" in findings[0].reason
+    else:
+        write_json({"eicu": {"hospitals": [264, 73]}}, tmp_path / "config.json")
+        got, findings = check_claim(check, Evidence(tmp_path))
+        assert got is Verdict.NOT_TESTABLE
+        assert "H1 and H2 are hospitals 264 and 73, the paper's 73 and 264 (there: " in findings[0].reason
 
 
 @pytest.mark.parametrize(

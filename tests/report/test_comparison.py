@@ -96,16 +96,20 @@ def test_other_rates_than_the_papers_are_not_held_against_it(folder):
     assert free["missing"] == "Thyroid: rates up to 0.2, the paper's go to 0.9"
 
 
-def test_a_simulated_cohort_is_not_held_against_the_paper(tmp_path):
+def test_another_cohort_is_not_held_against_the_paper(tmp_path):
     row = {"variant": "corrected", "source": "H2", "target": "H1", "method": "nonparametric", "metric": "mse"}
     write_csv(pd.DataFrame([row | {"value": 0.9, "lower": 0.8, "upper": 1.0}]), tmp_path / "eicu" / "scores.csv")
     found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
-    assert found["missing"] == "our cohort is simulated"
+    assert found["missing"] == "the eICU cohort is simulated"
     assert found["inside"] is None
     assert found["errata"] == ""
     write_json({"simulated": False}, tmp_path / "eicu" / "cohort.json")
     found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
     assert found["errata"] == "E11"
+    write_json({"eicu": {"hospitals": [73, 110]}}, tmp_path / "config.json")
+    found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
+    assert found["missing"] == "H1 and H2 are hospitals 73 and 110, the paper's 73 and 264"
+    assert found["inside"] is None and found["errata"] == ""
 
 
 def test_errata_explain_only_what_they_match():
