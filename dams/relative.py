@@ -19,8 +19,6 @@ from dams.validation import check_covariates, check_draws, column_labels, descri
 
 Array = np.ndarray
 Method = Literal["delta", "hoeffding", "bootstrap"]
-# From here on the exact limit of a column without a zero is within 4 % of 1, and the delta interval's own will do.
-FEW_ROWS = 100
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,6 +228,10 @@ def from_counts(
         check_draws(n_bootstrap, round(2 / (1 - confidence), 6), purpose=f"an interval at confidence={confidence:g}")
         rng = np.random.default_rng(random_state)
         low, high = _bootstrap_interval(q_source, q_target, n_source, n_target, confidence, n_bootstrap, rng)
+        # All values, or none: every resample is the same, and percentiles would claim to know the share exactly.
+        one_sided = (count_target == 0) | (count_target == n_target) | (count_source == n_source)
+        delta = _delta_interval(count_source, count_target, n_source, n_target, confidence)
+        low, high = (np.where(one_sided, *limits) for limits in zip(delta, (low, high), strict=True))
     else:
         raise ValueError(f"method must be 'delta', 'hoeffding' or 'bootstrap', got {method!r}.")
     return RelativeMissingness(
@@ -252,8 +254,7 @@ def _delta_interval(
     """Interval for ρ = q^t/q^s: log ρ̂ is nearly normal with variance (1−q^t)/(n_t q^t) + (1−q^s)/(n_s q^s).
 
     A target count of zero, whose logarithm does not exist, is taken as one half for the upper limit. A column without
-    a zero has an estimated variance of none, which in few rows says little: fewer than `FEW_ROWS` give it its exact
-    limit, q ≥ (α/2)^{1/n}, instead.
+    a zero has an estimated variance of none; its exact limit, q ≥ (α/2)^{1/n}, takes its place.
     """
     q_source, q_target = count_source / n_source, np.maximum(count_target, 0.5) / n_target
     variance = (1 - q_target) / (n_target * q_target) + (1 - q_source) / (n_source * q_source)
@@ -265,9 +266,7 @@ def _delta_interval(
 
 
 def _with_exact_limit(spread: Array, count: Array, n: int, confidence: float) -> Array:
-    """Add the exact limit of log q where one domain has few rows and no zero; its part in the spread is zero there."""
-    if n >= FEW_ROWS:
-        return spread
+    """Add the exact limit of log q where one domain has no zero; its part in the spread is zero there."""
     return np.where(count == n, np.hypot(spread, np.log((1 - confidence) / 2) / n), spread)
 
 

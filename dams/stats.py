@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,20 @@ def crossed_bootstrap(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> Interval:
-    """Percentile interval for the mean of a table of draws × β, both resampled.
+    """Percentile interval for the mean of a table of draws × β, both resampled; stretched where they are few.
 
     Every score shares its rates with its row and its β with its column, so the number of independent pieces is that of
     rows and columns, not of entries. A replicate resamples the rows and, independently, the columns; it is a product of
-    two weight vectors with the table, so no table is built.
+    two weight vectors with the table, so no table is built. Percentiles over few pieces are too close to the mean:
+    `small_sample_stretch` says by how much.
 
     Parameters
     ----------
     values : array of shape (draws, betas)
         NaN where there is no value; the mean is over the rest.
     replicates, confidence, random_state
-        As usual. With a single value the interval is NaN: nothing is known of its spread.
+        As usual. With a single value the interval is NaN: nothing is known of its spread. With a single row it is that
+        of the columns, and the other way round.
     """
     values = np.asarray(values, dtype=float)
     if values.ndim != 2:
@@ -46,9 +49,39 @@ def crossed_bootstrap(
     if known.sum() == 1:
         return Interval(mean, np.nan, np.nan)
     means = crossed_replicates(values, replicates=replicates, random_state=random_state)
+    return percentile_interval(mean, means, confidence=confidence, stretch=small_sample_stretch(values, confidence))
+
+
+def percentile_interval(value: float, resampled: np.ndarray, *, confidence: float, stretch: float = 1.0) -> Interval:
+    """Percentiles of a resampled quantity, their distances from its value stretched."""
     tail = (1 - confidence) / 2
-    lower, upper = np.nanquantile(means, [tail, 1 - tail])
-    return Interval(mean, float(lower), float(upper))
+    lower, upper = value + stretch * (np.nanquantile(resampled, [tail, 1 - tail]) - value)
+    return Interval(value, float(lower), float(upper))
+
+
+def small_sample_stretch(values: np.ndarray, confidence: float) -> float:
+    """How much further from the mean an interval must reach than the percentiles of its crossed bootstrap.
+
+    Resampling n pieces gives their mean (n − 1)/n of its variance, and percentiles know nothing of the variance's own
+    uncertainty. So the mean's variance is estimated without bias, as v = v_rows + v_columns, and the normal quantile
+    that percentiles stand for becomes Student's, with the degrees of freedom that Satterthwaite gives to such a sum.
+    """
+    known = _is_known(values)
+    estimated = resampled = squares = 0.0
+    for axis in (0, 1):
+        count = known.sum(axis=axis)
+        means = np.where(known, values, 0.0).sum(axis=axis)[count > 0] / count[count > 0]
+        n = len(means)
+        if n > 1:
+            variance = means.var(ddof=1) / n
+            estimated += variance
+            resampled += variance * (n - 1) / n
+            squares += variance**2 / (n - 1)
+    if not squares:
+        return 1.0
+    quantile = (1 + confidence) / 2
+    student = stdtrit(estimated**2 / squares, quantile) / ndtri(quantile)
+    return float(student * np.sqrt(estimated / resampled))
 
 
 def crossed_replicates(
@@ -80,13 +113,11 @@ def _is_known(values: np.ndarray) -> np.ndarray:
 
 def pooled_interval(values: np.ndarray, *, confidence: float = 0.95) -> Interval:
     """Normal interval as if all entries were independent, which is how the paper states its own; too narrow here."""
-    from scipy.stats import norm
-
     flat = np.asarray(values, dtype=float).ravel()
     flat = flat[_is_known(flat)]
     if len(flat) < 2:
         return Interval(float(flat.mean()) if len(flat) else np.nan, np.nan, np.nan)
-    mean, half = flat.mean(), norm.ppf((1 + confidence) / 2) * flat.std(ddof=1) / np.sqrt(len(flat))
+    mean, half = flat.mean(), ndtri((1 + confidence) / 2) * flat.std(ddof=1) / np.sqrt(len(flat))
     return Interval(float(mean), float(mean - half), float(mean + half))
 
 

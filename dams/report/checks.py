@@ -19,7 +19,7 @@ from dams.report.evidence import Evidence, NotTestable
 from dams.report.expectations import Expected, Leaf, Measurement, Node, Region
 from dams.report.paper import published_score
 from dams.report.scope import Scope, title_of_method, title_of_model
-from dams.stats import Interval, crossed_bootstrap, crossed_replicates
+from dams.stats import Interval, crossed_bootstrap, crossed_replicates, percentile_interval, small_sample_stretch
 
 Predictor = str
 
@@ -84,7 +84,14 @@ class Ratio(Leaf):
         ratio = float(np.nanmean(first) / np.nanmean(second))
         yield Measurement(
             f"{_words(self.first)} / {_words(self.second)}",
-            _percentiles(ratio, above / below, confidence, enough=np.isfinite(first).sum() > 1),
+            # To first order the ratio differs by what first − ratio · second differs from 0.
+            _percentiles(
+                ratio,
+                above / below,
+                confidence,
+                enough=np.isfinite(first).sum() > 1,
+                stretch=small_sample_stretch(first - ratio * second, confidence),
+            ),
             self.expect.region(),
             len(first),
         )
@@ -285,11 +292,12 @@ def _options(evidence: Evidence, scope: Scope, *predictors: str) -> dict[str, An
     return evidence.bootstrap.options("claim", *(f"{key}={scope[key]}" for key in sorted(scope)), *predictors)
 
 
-def _percentiles(value: float, resampled: np.ndarray, confidence: float, *, enough: bool) -> Interval:
+def _percentiles(
+    value: float, resampled: np.ndarray, confidence: float, *, enough: bool, stretch: float = 1.0
+) -> Interval:
     if not enough:
         return Interval(value, math.nan, math.nan)
-    tail = (1 - confidence) / 2
-    return Interval(value, *(float(q) for q in np.nanquantile(resampled, [tail, 1 - tail])))
+    return percentile_interval(value, resampled, confidence=confidence, stretch=stretch)
 
 
 def _words(predictor: str) -> str:
