@@ -125,7 +125,11 @@ def check_ucar(
         if X.shape[0] < 2 * MIN_EXPECTED:
             raise ValueError(f"{name} needs at least {2 * MIN_EXPECTED} rows for a test, got {X.shape[0]}.")
     columns = labels if labels is not None else range(source.shape[1])
-    names = [label if isinstance(label, str) else f"column {label}" for label in columns]
+    # An empty name would stand for no feature.
+    names = [
+        label if isinstance(label, str) and label else f"column {label or position}"
+        for position, label in enumerate(columns)
+    ]
     ranks = PooledRanks(source, target)
     checks = all_checks(Domain(source, ranks), Domain(target, ranks))
     judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state))

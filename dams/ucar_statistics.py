@@ -69,6 +69,9 @@ def _column(X: Any, j: int) -> Array:
 class Domain:
     """The rows of one domain in blocks, whose spread gives all variances.
 
+    What is given by block are sums divided by the mean size of a block, so that their mean over blocks is the mean over
+    rows, though sizes differ by one.
+
     Attributes
     ----------
     n, d : int
@@ -78,17 +81,21 @@ class Domain:
     h : array of shape (blocks, rows, d + v)
         Short blocks end in rows of zeros. Single precision: sums of presences are exact, and those of ranks far more
         so than the data.
-    sizes : array of shape (blocks,)
-        Rows of each block.
+    per_block : float
+        Rows of a block, on average.
+    share_of_rows : array of shape (blocks,)
+        Rows of each block, as a multiple of that.
     """
 
     def __init__(self, X: Any, ranks: PooledRanks) -> None:
         self.n, self.d = X.shape
         self.feature = np.concatenate([np.arange(self.d), ranks.columns])
         n_blocks = min(N_BLOCKS, self.n // 2)
-        self.sizes = np.array([len(range(block, self.n, n_blocks)) for block in range(n_blocks)])
-        self.h = np.zeros((n_blocks, self.sizes.max(), len(self.feature)), dtype=np.float32)
-        for block, size in enumerate(self.sizes):
+        self.per_block = self.n / n_blocks
+        sizes = np.array([len(range(block, self.n, n_blocks)) for block in range(n_blocks)])
+        self.share_of_rows = sizes / self.per_block
+        self.h = np.zeros((n_blocks, sizes.max(), len(self.feature)), dtype=np.float32)
+        for block, size in enumerate(sizes):
             rows = X[block::n_blocks]
             rows = rows.toarray() if sparse.issparse(rows) else rows
             self.h[block, :size] = np.column_stack([rows != 0, ranks.of(rows)])
@@ -96,7 +103,7 @@ class Domain:
     @cached_property
     def shares(self) -> Array:
         """Shares of nonzeros by block, (blocks, d)."""
-        return self.h[:, :, : self.d].sum(axis=1) / self.sizes[:, None].astype(float)
+        return self.h[:, :, : self.d].sum(axis=1).astype(float) / self.per_block
 
     @cached_property
     def q(self) -> Array:
@@ -106,12 +113,11 @@ class Domain:
     def products(self, columns: Array) -> Array:
         """E[h_c h] of some columns by block, (blocks, columns, d + v)."""
         sums = np.matmul(self.h[:, :, columns].transpose(0, 2, 1), self.h)
-        return sums / self.sizes[:, None, None].astype(float)
+        return sums.astype(float) / self.per_block
 
     def squares(self, columns: Array) -> Array:
         """E[h_c² h²] of some columns, (columns, d + v)."""
-        weights = (1 / (len(self.sizes) * self.sizes)).astype(np.float32)
-        some = (self.h[:, :, columns] ** 2 * weights[:, None, None]).reshape(-1, len(columns))
+        some = (self.h[:, :, columns] ** 2 * np.float32(1 / self.n)).reshape(-1, len(columns))
         return (some.T @ (self.h**2).reshape(len(some), -1)).astype(float)
 
     def bins(self, columns: Array) -> Array:
@@ -119,7 +125,7 @@ class Domain:
         observed = self.h[:, :, self.feature[columns]] != 0
         bin_of = np.floor((self.h[:, :, columns] + 1) / 2 * N_BINS)
         hits = [(observed & (bin_of == k)).sum(axis=1) for k in range(N_BINS)]
-        return np.stack(hits, axis=-1) / self.sizes[:, None, None]
+        return np.stack(hits, axis=-1) / self.per_block
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ def check_pairs(source: Domain, target: Domain, columns: Array, products: tuple[
         safe = np.where(domain.q > 0, domain.q, np.inf)
         ratios, relative = part[:, a, b] / (safe[i] * safe[j]), domain.shares / safe
         estimates.append(ratios.mean(axis=0))
-        influence = ratios - estimates[-1] * (relative[:, i] + relative[:, j] - 1)
+        influence = ratios - estimates[-1] * (relative[:, i] + relative[:, j] - domain.share_of_rows[:, None])
         s = 1 / safe[i] + 1 / safe[j] - 1
         variance = kappa / (safe[i] * safe[j]) - 2 * U**2 * s + U**2 * (s + 2 * V - 2)
         influences.append(_with_variance(influence, variance / domain.n))
@@ -216,7 +222,7 @@ def _rest_of_table(domain: Domain, i: Array, j: Array, V: Array) -> Array:
 def check_values(source: Domain, target: Domain, columns: Array) -> Checks:
     """P(value in bin | nonzero), target minus source, for some columns of ranks."""
     j, domains = np.repeat(source.feature[columns], N_BINS), (source, target)
-    bins = [domain.bins(columns).reshape(len(domain.sizes), -1) for domain in domains]
+    bins = [domain.bins(columns).reshape(len(domain.h), -1) for domain in domains]
     counts = [domain.n * domain.q[j] for domain in domains]
     hits = [domain.n * part.mean(axis=0) for domain, part in zip(domains, bins, strict=True)]
     pooled = (hits[0] + hits[1]) / np.maximum(counts[0] + counts[1], 1)
@@ -254,8 +260,9 @@ def check_bounds(source: Domain, target: Domain, columns: Array, products: Array
     row, i, together, share = row[enough], i[enough], together[:, enough], share[enough]
     j = columns[row]
     estimate = np.log(target.q[j] * share / (source.q[j] * source.q[i]))
-    in_source = together / share - source.shares[:, i] / source.q[i] - source.shares[:, j] / source.q[j] + 1
-    in_target = target.shares[:, j] / target.q[j] - 1
+    in_source = together / share - source.shares[:, i] / source.q[i] - source.shares[:, j] / source.q[j]
+    in_source += source.share_of_rows[:, None]
+    in_target = target.shares[:, j] / target.q[j] - target.share_of_rows[:, None]
     checks = Checks("bounds", j, i, estimate, (in_source, in_target)).keep(np.ones(len(j), dtype=bool))
     # Bounds far from binding would only dilute the others: they cannot fail, by chance or otherwise.
     return checks.keep(checks.z > -SLACK)

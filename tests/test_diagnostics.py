@@ -140,6 +140,76 @@ def test_variances_under_the_null_are_those_of_repeated_samples():
     np.testing.assert_allclose(spread, np.mean(np.reshape(errors, (-1, 2)), axis=0), rtol=0.2)
 
 
+def checks_of(source, target, kind):
+    ranks = PooledRanks(source, target)
+    found = [check for check in all_checks(Domain(source, ranks), Domain(target, ranks)) if check.kind == kind]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("n", [625, 3000])
+def test_the_order_of_rows_does_not_matter_to_the_statistics(n):
+    """625 rows make 250 blocks of two sizes."""
+    source, target, _ = shifted(n)
+    shuffled = target.sample(frac=1, random_state=5)
+    for kind in ("pairs", "values"):
+        one, other = (checks_of(source.to_numpy(), X.to_numpy(), kind) for X in (target, shuffled))
+        np.testing.assert_allclose(one.estimate, other.estimate, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(one.z, other.z, rtol=1e-4, atol=1e-4)
+
+
+def test_pairs_are_what_they_are_called():
+    source, target, _ = shifted(3001)
+    check = checks_of(source.to_numpy(), target.to_numpy(), "pairs")
+    # Flags have no ranks, so their one check is that of their presences.
+    (which,) = np.flatnonzero((check.first == 0) & (check.second == 1))
+    present = [(X[["flag", "rare"]] != 0).to_numpy() for X in (source, target)]
+    ratios = [X.all(axis=1).mean() / X.mean(axis=0).prod() for X in present]
+    assert check.estimate[which] == pytest.approx(ratios[1] - ratios[0], rel=1e-6)
+
+
+def test_shares_of_values_have_the_z_of_two_proportions():
+    source, target, _ = shifted()
+    check = checks_of(source.to_numpy(), target.to_numpy(), "values")
+    values = [X["value"].to_numpy() for X in (source, target)]
+    values = [v[v != 0] for v in values]
+    limit = np.quantile(np.concatenate(values), 0.1)
+    hits, counts = np.array([(v < limit).sum() for v in values]), np.array([len(v) for v in values])
+    pooled = hits.sum() / counts.sum()
+    expected = np.diff(hits / counts) / np.sqrt(pooled * (1 - pooled) * (1 / counts).sum())
+    assert check.z[check.first == NAMES.index("value")][0] == pytest.approx(expected.item(), rel=0.02)
+
+
+def test_influences_are_what_a_block_moves_the_estimate_by():
+    """The joint law of all checks rests on them: compared with leaving a block out."""
+    rng = np.random.default_rng(6)
+    source, target = (apply_missingness(clean(5000, rng), 0.3, random_state=rng).to_numpy() for _ in range(2))
+    whole = checks_of(source, target, "pairs")
+    blocks = range(0, ucar_statistics.N_BLOCKS, 10)
+    moved = [
+        whole.estimate - _pairs(source, np.delete(target, np.s_[g :: ucar_statistics.N_BLOCKS], 0)) for g in blocks
+    ]
+    for check in range(len(whole.estimate)):
+        influence = whole.influence[1][list(blocks), check]
+        assert np.corrcoef(influence, np.array(moved)[:, check])[0, 1] > 0.98
+
+
+def _pairs(source, target):
+    """Estimates of all pairs, whatever the order of rows."""
+    return checks_of(source, target, "pairs").estimate
+
+
+def test_a_feature_may_have_an_empty_name():
+    source, target, X = shifted()
+    target["count"] = np.where(X["value"] > 0.5, 0, X["count"])
+    named = check_ucar(source, target, random_state=0)
+    for name in ("value", "count"):
+        other = {name: ""}
+        found = check_ucar(source.rename(columns=other), target.rename(columns=other), random_state=0)
+        position = NAMES.index(name)
+        assert found.suspects == [f"column {position}" if s == name else s for s in named.suspects]
+
+
 def test_pooled_ranks_are_midranks():
     source, target = np.array([[1.0], [0.0], [5.0]]), np.array([[1.0], [9.0], [0.0]])
     ranks = PooledRanks(source, target)

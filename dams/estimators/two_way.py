@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from numbers import Integral
 from typing import Any
 
@@ -177,7 +178,10 @@ def _fill(X: Array, y: Array, r: Array, n_draws: int, rng: np.random.Generator) 
 def _label_columns(y: Array) -> Array:
     """Labels as standardised columns: numbers as they are, classes that are no numbers one column each."""
     columns = y.reshape(len(y), -1)
-    if columns.dtype.kind in "OUSb":
+    if columns.dtype.kind == "O":
+        with suppress(ValueError, TypeError):
+            columns = columns.astype(float)
+    if columns.dtype.kind not in "iuf":
         columns = np.hstack([column[:, None] == np.unique(column) for column in columns.T])
     columns = columns.astype(float)
     spread = columns.std(axis=0)
