@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dams.relative import count_nonzero, warn_without_zeros
 from dams.ucar_statistics import MIN_EXPECTED, Domain, PooledRanks, all_checks, judge
 from dams.validation import check_covariates, check_draws, column_labels, match_columns
 
@@ -130,6 +131,7 @@ def check_ucar(
         label if isinstance(label, str) and label else f"column {label or position}"
         for position, label in enumerate(columns)
     ]
+    warn_without_zeros(count_nonzero(source), count_nonzero(target), source.shape[0], target.shape[0])
     ranks = PooledRanks(source, target)
     checks = all_checks(Domain(source, ranks), Domain(target, ranks))
     judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state))

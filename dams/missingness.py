@@ -172,12 +172,21 @@ def _draw_kept(shape: tuple[int, ...], rates: Rates, rng: np.random.Generator) -
     return kept
 
 
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must lie in [0, 1], got {value!r}.")
+
+
 @dataclass(frozen=True)
 class Nested:
     """The target loses at least as much as the source: m^s ~ U(0, a), m^t = m^s + (1 − m^s) · U(0, b)."""
 
     source_high: float = 0.5
     extra_high: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check_share("source_high", self.source_high)
+        _check_share("extra_high", self.extra_high)
 
     def sample(self, n_features: int, rng: np.random.Generator) -> tuple[Rates, Rates]:
         """Draw (m^s, m^t)."""
@@ -191,6 +200,9 @@ class Free:
 
     high: float = 0.9
 
+    def __post_init__(self) -> None:
+        _check_share("high", self.high)
+
     def sample(self, n_features: int, rng: np.random.Generator) -> tuple[Rates, Rates]:
         """Draw (m^s, m^t)."""
         return rng.uniform(0, self.high, n_features), rng.uniform(0, self.high, n_features)
@@ -201,6 +213,10 @@ class Opposing:
     """The synthetic design: m^s alternates 1 − ε, ε over the columns and m^t is the reverse. Nothing is random."""
 
     epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < 1:
+            raise ValueError(f"epsilon must lie between 0 and 1, got {self.epsilon!r}.")
 
     def sample(self, n_features: int, rng: np.random.Generator) -> tuple[Rates, Rates]:
         """Return (m^s, m^t); `rng` is unused and there so that all samplers are called alike."""

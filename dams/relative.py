@@ -5,7 +5,6 @@ With q_j = P(X̃_j ≠ 0), 1 − r_j = q^t_j / q^s_j = (1 − m^t_j)/(1 − m^s_
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from scipy import sparse
 from scipy.stats import hypergeom, norm
 
 from dams.missingness import canonical_csr
-from dams.validation import check_covariates, check_draws, column_labels, describe_columns, match_columns
+from dams.validation import check_covariates, check_draws, column_labels, describe_columns, match_columns, warn_user
 
 Array = np.ndarray
 Method = Literal["delta", "hoeffding", "bootstrap"]
@@ -149,9 +148,9 @@ def estimate_relative_missingness(
     confidence : float
         Level of each feature's interval.
     method : "delta", "hoeffding" or "bootstrap"
-        "delta": normal approximation on the log of q^t/q^s, with exact limits for columns without a zero in fewer than
-        100 rows. "hoeffding": the paper's finite-sample bound, solved for r, wide but valid at any n. "bootstrap":
-        percentiles over resampled rows.
+        "delta": normal approximation on the log of q^t/q^s, with exact limits for columns without a zero. "hoeffding":
+        the paper's finite-sample bound, solved for r, wide but valid at any n. "bootstrap": percentiles over resampled
+        rows; "delta" where every resample is the same.
     n_bootstrap, random_state
         Only used by "bootstrap", which needs at least 2/(1 − confidence) draws.
 
@@ -163,7 +162,8 @@ def estimate_relative_missingness(
     Warns
     -----
     UserWarning
-        Where a feature is never observed in the target: r = 1, and nothing can be predicted from it there.
+        Where a feature is never observed in the target: r = 1, and nothing can be predicted from it there. Where no
+        value of either table is zero, so that nothing is missing.
 
     Examples
     --------
@@ -180,11 +180,10 @@ def estimate_relative_missingness(
     labels = column_labels(X_source)
     source = check_covariates(X_source, name="X_source")
     target = check_covariates(match_columns(X_target, labels, source.shape[1]), name="X_target")
+    counts = count_nonzero(source), count_nonzero(target), source.shape[0], target.shape[0]
+    warn_without_zeros(*counts)
     return from_counts(
-        count_nonzero(source),
-        count_nonzero(target),
-        source.shape[0],
-        target.shape[0],
+        *counts,
         confidence=confidence,
         method=method,
         n_bootstrap=n_bootstrap,
@@ -212,11 +211,9 @@ def from_counts(
             "the relative missingness is not identified there. Drop what is never observed from both source and target."
         )
     if not count_target.all():
-        warnings.warn(
+        warn_user(
             f"The target holds only zeros in {describe_columns(np.flatnonzero(count_target == 0), feature_names)}: "
-            "the relative missingness is 1 there, and adjusted predictors will make no use of it.",
-            UserWarning,
-            stacklevel=3,
+            "the relative missingness is 1 there, and adjusted predictors will make no use of it."
         )
     q_source, q_target = count_source / n_source, count_target / n_target
     if method == "delta":
@@ -246,6 +243,15 @@ def from_counts(
         method=method,
         feature_names=feature_names,
     )
+
+
+def warn_without_zeros(count_source: Array, count_target: Array, n_source: int, n_target: int) -> None:
+    """Warn where no value of either domain is zero: what was missing may have been centred or imputed away."""
+    if (count_source == n_source).all() and (count_target == n_target).all():
+        warn_user(
+            "Neither source nor target holds a zero, which marks a missing value here: there is nothing to adjust. If "
+            "the columns were centred or imputed before, set what is missing to 0 afterwards."
+        )
 
 
 def _delta_interval(

@@ -1,6 +1,8 @@
 """Checks of what users hand in. Every message says what was expected, what came and the way out."""
 
 import math
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from itertools import islice
@@ -15,6 +17,14 @@ from scipy import sparse
 NO_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64, pd.Period, pd.Interval)
 # Types of arrays that may hold such: objects, text, bytes, dates, spans of time.
 NO_NUMBER_KINDS = "OUSMm"
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line that called this package, by whatever ways within it and scikit-learn."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("dams", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def describe_columns(columns: np.ndarray, labels: Sequence[Any] | None, *, most: int = 5) -> str:
@@ -203,8 +213,9 @@ def check_labels(estimator: Any, X: Any, *, reset: bool) -> None:
     fitted = getattr(estimator, "_column_labels", None)
     if fitted is None or labels is None or fitted == labels or hasattr(estimator, "feature_names_in_"):
         return
-    lacking, surplus = compare_labels(fitted, labels) or ("none", "none")
+    different = compare_labels(fitted, labels)
+    found = f"Lacking: {different[0]}; not seen in fit: {different[1]}" if different else "They come in another order"
     raise ValueError(
-        f"X must have the columns that {type(estimator).__name__} was fitted with, in the same order. "
-        f"Lacking: {lacking}; not seen in fit: {surplus}. Reorder or rename the columns."
+        f"X must have the columns that {type(estimator).__name__} was fitted with, in the same order. {found}. "
+        "Reorder or rename the columns."
     )

@@ -106,7 +106,7 @@ def test_nothing_to_check_says_why(kind, why):
     X = {
         "flag": (rng.random((5000, 1)) < 0.5).astype(float),
         "values": np.vstack([rng.normal(size=(9, 1)), np.zeros((91, 1))]),
-        "constants": np.ones((100, 2)),
+        "constants": np.vstack([np.ones((100, 2)), np.zeros((1, 2))]),
     }
     report = check_ucar(X[kind], X[kind])
     assert report.checks.empty
@@ -208,6 +208,13 @@ def test_a_feature_may_have_an_empty_name():
         found = check_ucar(source.rename(columns=other), target.rename(columns=other), random_state=0)
         position = NAMES.index(name)
         assert found.suspects == [f"column {position}" if s == name else s for s in named.suspects]
+
+
+def test_without_a_zero_nothing_is_missing():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with pytest.warns(UserWarning, match="Neither source nor target holds a zero") as caught:
+        check_ucar(X, X, random_state=0)
+    assert caught[0].filename == __file__
 
 
 def test_pooled_ranks_are_midranks():

@@ -301,3 +301,18 @@ def test_overwriting_gives_the_same_and_allocates_nothing():
     own = X.copy()
     assert delete_at_random(own, rates, np.random.default_rng(1), overwrite=True) is own
     np.testing.assert_array_equal(own, expected)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "message"),
+    [
+        (lambda: Nested(source_high=2), r"source_high must lie in \[0, 1\], got 2"),
+        (lambda: Nested(extra_high=-0.1), r"extra_high must lie in \[0, 1\], got -0.1"),
+        (lambda: Free(1.5), r"high must lie in \[0, 1\], got 1.5"),
+        (lambda: Opposing(5), "epsilon must lie between 0 and 1, got 5"),
+        (lambda: Opposing(0), "epsilon must lie between 0 and 1, got 0"),
+    ],
+)
+def test_samplers_of_impossible_rates_are_refused(sampler, message):
+    with pytest.raises(ValueError, match=message):
+        sampler()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from scipy import sparse
 from dams.datasets.coo_npz import CHUNK, CooNpz
 from dams.datasets.feature_table import FeatureTable
 from dams.datasets.raw import RawDataError
+from dams.validation import warn_user
 
 Array = np.ndarray
 
@@ -261,11 +261,7 @@ def _check_alignment(static: CooNpz, names: list[str], hospital: Array) -> None:
     """Compare the one-hot columns of the hospitals inside `s` with the patient table, row by row."""
     columns = {j: int(match[1]) for j, name in enumerate(names) if (match := _HOSPITAL.fullmatch(name))}
     if not columns:
-        warnings.warn(
-            f"{static.path} has no hospitalid columns, so its rows can't be checked against patient.csv.gz.",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn_user(f"{static.path} has no hospitalid columns, so its rows can't be checked against patient.csv.gz.")
         return
     S = collapse(static, np.arange(static.shape[0])).tocsc()
     for j, identifier in columns.items():

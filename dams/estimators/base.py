@@ -1,14 +1,23 @@
 """What the adjusted estimators share: how rows are read, how source and target are compared."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from dams.relative import RelativeMissingness, count_nonzero, from_counts
-from dams.validation import check_covariates, check_labels, match_columns, refuse_unusable
+from dams.relative import RelativeMissingness, count_nonzero, from_counts, warn_without_zeros
+from dams.validation import (
+    check_covariates,
+    check_labels,
+    describe_columns,
+    match_columns,
+    refuse_unusable,
+    warn_user,
+)
+
+# Of 40 closed forms with 20 source values of a feature none was worse than the label mean, with 10 three, with 5 five.
+FEW_VALUES = 20
 
 
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
@@ -31,15 +40,18 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
     """
     labels = list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else estimator._column_labels
     target = check_covariates(match_columns(X_target, labels, X.shape[1]), name="X_target")
-    counts = count_nonzero(X), count_nonzero(target)
-    if all((count == rows.shape[0]).all() for count, rows in zip(counts, (X, target), strict=True)):
-        warnings.warn(
-            "Neither source nor target holds a zero, which marks a missing value here: there is nothing to adjust. If "
-            "the columns were centred or imputed before, set what is missing to 0 afterwards.",
-            UserWarning,
-            stacklevel=3,
+    counts = count_nonzero(X), count_nonzero(target), X.shape[0], target.shape[0]
+    warn_without_zeros(*counts)
+    relative = from_counts(*counts, feature_names=labels)
+    few = np.flatnonzero((counts[0] < FEW_VALUES) & relative.improper)
+    if few.size:
+        warn_user(
+            f"The source has a value in {counts[0][few].min()} of {X.shape[0]} rows of "
+            f"{describe_columns(few, labels)}, which the target records far more often: what is learned from so few "
+            "rows decides many predictions, and may be wrong by any factor. Drop what the source hardly records from "
+            "both."
         )
-    return target, from_counts(*counts, X.shape[0], target.shape[0], feature_names=labels)
+    return target, relative
 
 
 def filter_generator(random_state: Any) -> np.random.Generator:
@@ -57,9 +69,7 @@ def warn_if_constant(labels: np.ndarray) -> None:
     """Warn of label columns that never vary: fitting works, but there is nothing to learn."""
     constant = np.flatnonzero((labels == labels[:1]).all(axis=0))
     if constant.size:
-        warnings.warn(
+        warn_user(
             f"The label is constant ({labels[0, constant[0]]:g}): there is nothing to learn from the covariates. "
-            "Check that y holds the labels you meant.",
-            UserWarning,
-            stacklevel=3,
+            "Check that y holds the labels you meant."
         )

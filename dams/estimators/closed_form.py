@@ -56,10 +56,11 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     stabilise : bool
         Whether to keep M positive definite, to weight its two estimates by how well they predict rather than by sample
         size, and to centre the labels (`dams.estimators.stabilise`). Where every r̂ ≥ 0, or the moved source Gram is
-        well conditioned, the result solves the paper's equation with M = (1 − `weight_`) M^s + `weight_` M^t.
-        False gives the paper's formula as printed, which inverts whatever M it gets. The choice is made over ten folds,
-        for which some sixty d × d matrices are held: 0.7 GB and half a minute for 1,200 columns. With many thousand
-        columns take False.
+        well conditioned, the coefficients solve the paper's equation for centred data, with
+        Cov = (1 − `weight_`) Cov^s + `weight_` Cov^t in place of M. False gives the paper's formula as printed, which
+        inverts whatever M it gets. The choice is made over ten folds, every tenth row from the first on, the second
+        and so on; another order of rows may settle on other weights. Some sixty d × d matrices are held: 0.7 GB and
+        half a minute for 1,200 columns. With many thousand columns take False.
 
     Attributes
     ----------
@@ -68,7 +69,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     relative_missingness_ : RelativeMissingness or None
         The estimate used; None if fitted without target data.
     rank_ : int
-        Rank of M; below d, the solution is one of several.
+        Rank of M; below d, the solution is one of several, or as good as: directions whose variance is less than
+        1e-10 of the largest, columns brought to one scale, do not count.
     condition_ : float
         Condition number of M in correlation form, the largest over the labels. Large values warn of an unstable
         adjustment.

@@ -1,13 +1,12 @@
 """What an imputer is given: which entries are missing, which columns hold categories, in what units, what to guess."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from dams.imputation.forest.binning import SAME, FloatArray
 from dams.imputation.sweeps import BoolArray
-from dams.validation import column_labels, describe_columns
+from dams.validation import column_labels, describe_columns, warn_user
 
 
 def refuse_nan(X: Any, marker: float) -> None:
@@ -57,12 +56,10 @@ def warn_of_small_units(spreads: FloatArray, categorical: BoolArray, names: Any)
     """Warn of columns that trees take for constant."""
     columns = np.flatnonzero(~categorical & (spreads > 0) & (spreads <= SAME))
     if len(columns):
-        warnings.warn(
+        warn_user(
             f"All values in {describe_columns(columns, names)} lie within 1e-7, which the trees of MissForest take for "
             "nothing: the column gets its mean and tells nothing of others. Give it in a smaller unit, or set "
-            "compat='inductive', which scales it.",
-            UserWarning,
-            stacklevel=3,
+            "compat='inductive', which scales it."
         )
 
 

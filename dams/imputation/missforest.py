@@ -154,6 +154,10 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> MissForestImputer:
         """Compute first guesses, and with `compat="inductive"` the forests; y is ignored."""
         self._check_engine()
+        # Forests of an earlier fit would stand beside guesses that they do not belong to.
+        for name in ("sweeps_", "n_iter_"):
+            if hasattr(self, name):
+                delattr(self, name)
         X, missing = self._read(X, reset=True)
         empty = np.flatnonzero(missing.all(axis=1))
         if len(empty):

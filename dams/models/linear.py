@@ -29,7 +29,7 @@ class LinearFit:
 
     @property
     def rank(self) -> int:
-        """The least rank of a system; below d, the solution is one of several."""
+        """The least rank of a system; below d, the solution is one of several, or as good as."""
         return min(len(spectrum(A)) for A in self.systems)
 
     @property
@@ -46,11 +46,12 @@ class LinearFit:
         assert test.label_covariance is not None and test.label_mean is not None and test.label_variance is not None
         bias = test.label_mean - self.intercept - test.mean @ self.coef
         quadratic = np.einsum("jk,jk->k", self.coef, test.covariance @ self.coef - 2 * test.label_covariance)
-        return test.label_variance + quadratic + bias**2
+        # Where the fit is perfect, what is left are rounding errors of either sign.
+        return np.maximum(test.label_variance + quadratic, 0) + bias**2
 
 
 def least_squares(moments: Moments, *, fit_intercept: bool = True) -> LinearFit:
-    """Minimise E(Y − a − Xβ)² for the law with these moments; of several minimisers, one of least norm.
+    """Minimise E(Y − a − Xβ)² for the law with these moments; of several minimisers, the least in units of spread.
 
     With an intercept this is the system of a design with a column of ones, reduced to the other columns.
     """

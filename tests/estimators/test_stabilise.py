@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dams import ClosedFormRegressor, apply_missingness
-from dams.estimators.stabilise import FoldedMoments, _System, fit_stabilised, is_well_conditioned
+from dams.estimators.stabilise import (
+    SHRINKAGES,
+    WEIGHTS,
+    FoldedMoments,
+    _candidates,
+    _System,
+    _without,
+    fit_stabilised,
+    is_well_conditioned,
+)
 from dams.models.linear import smallest_eigenvalue, solve_symmetric
 from dams.moments import Moments
 
@@ -138,7 +147,8 @@ def test_a_single_target_row_leaves_the_safe_candidate():
 def test_a_feature_seen_in_one_fold_only():
     source, y, target, _ = shifted([0.3, 0.3], [0.1, 0.1], n=100)
     source[np.arange(100) % 5 != 2, 0] = 0
-    assert np.isfinite(ClosedFormRegressor().fit(source, y, X_target=target).coef_).all()
+    with pytest.warns(UserWarning, match="a value in 13 of 100 rows of column 0"):
+        assert np.isfinite(ClosedFormRegressor().fit(source, y, X_target=target).coef_).all()
 
 
 def test_collinear_dummies():
@@ -155,6 +165,67 @@ def test_conditioning_is_judged_in_standard_errors():
     assert is_well_conditioned(1.0, [1.0, 1.01, 0.99])
     assert not is_well_conditioned(0.1, [0.3, 0.1, -0.1])
     assert not is_well_conditioned(np.inf, [np.inf, np.inf])
+
+
+def test_a_standard_error_is_that_of_a_jackknife():
+    without = np.array([0.9, 1.0, 1.1, 1.0, 1.0])
+    error = np.sqrt(4 / 5 * ((without - 1) ** 2).sum())
+    assert is_well_conditioned(8.01 * error, without)
+    assert not is_well_conditioned(7.99 * error, without)
+
+
+def test_candidates_are_positive_definite_without_any_fold():
+    source, y, target, _ = shifted([0.9] * 6, [0.0] * 6, n=300, seed=3)
+    folded = FoldedMoments.of(source, y[:, None]), FoldedMoments.of(target)
+    r = 1 - (target != 0).mean(axis=0) / (source != 0).mean(axis=0)
+    whole = _System(folded[0].merged(), folded[1].merged(), r, True)
+    systems = [whole, *(_without(*folded, whole, fold) for fold in range(10))]
+    candidates = _candidates(whole, systems[1:], "pooled")
+    assert 1 < len(candidates) < len(SHRINKAGES) * len(WEIGHTS)
+    for pair in candidates[1:]:
+        assert min(smallest_eigenvalue(system.matrix(*pair)) for system in systems) > 0
+
+
+def choose_by_rows(source, Y, target, r, candidates):
+    """The choice of θ and α, written out over rows: estimated target risk plus its standard error over folds."""
+
+    def moved(X, labels, rates):
+        centred = X - X.mean(axis=0)
+        kept = 1 - rates
+        extra = np.diag(rates * kept * (X**2).mean(axis=0))
+        covariance, cross = centred.T @ centred / len(X), centred.T @ labels / len(X)
+        return np.outer(kept, kept) * covariance + extra, kept[:, None] * cross
+
+    def fit(rows, others, rates, theta, alpha):
+        covariance, cross = moved(*rows, np.where(rates < 0, theta * rates, rates))
+        return np.linalg.solve((1 - alpha) * covariance + alpha * np.cov(others.T, bias=True), cross)
+
+    risks = []
+    for fold in range(10):
+        held, held_target = np.arange(len(source)) % 10 == fold, np.arange(len(target)) % 10 == fold
+        rows, others = (source[~held], Y[~held]), target[~held_target]
+        rates = 1 - (others != 0).mean(axis=0) / (rows[0] != 0).mean(axis=0)
+        start = fit(rows, others, rates, 0, 0)
+        covariance, cross = moved(source[held], Y[held] - Y[held].mean(axis=0), r)
+        gradient, there = cross - covariance @ start, np.cov(target[held_target].T, bias=True)
+        steps = [fit(rows, others, rates, *pair) - start for pair in candidates]
+        risks.append([((there @ step - 2 * gradient) * step).sum(axis=0) for step in steps])
+    return np.argmin(np.mean(risks, axis=0) + np.std(risks, axis=0, ddof=1) / np.sqrt(10), axis=0)
+
+
+def test_the_choice_is_the_one_written_out_over_rows():
+    rng = np.random.default_rng(0)
+    source, _, target, _ = shifted([0.7, 0.6, 0.2, 0.1], [0.2, 0.1, 0.5, 0.3], n=300)
+    coefficients = rng.normal(size=(4, 60))
+    Y = source @ coefficients + 2 * rng.normal(size=(300, 60)) * rng.uniform(0, 3, 60)
+    r = 1 - (target != 0).mean(axis=0) / (source != 0).mean(axis=0)
+    folded = FoldedMoments.of(source, Y), FoldedMoments.of(target)
+    whole = _System(folded[0].merged(), folded[1].merged(), r, True)
+    candidates = _candidates(whole, [_without(*folded, whole, fold) for fold in range(10)], "pooled")
+    expected = np.array(candidates)[choose_by_rows(source, Y, target, r, candidates)]
+    fit = fit_stabilised(*folded, r)
+    assert len(np.unique(expected, axis=0)) > 3
+    np.testing.assert_array_equal(np.column_stack([fit.shrinkage, fit.weight]), expected)
 
 
 def test_smallest_eigenvalue_ignores_units_and_vanishing_directions():

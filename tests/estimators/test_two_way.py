@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeRegressor
 
 from dams import ClosedFormRegressor, FilteredRegressor, TwoWayFilter, TwoWayRegressor, apply_missingness
 from dams.estimators.conditional import ConditionalLaw
-from dams.estimators.two_way import fill_probabilities
+from dams.estimators.two_way import fill_order, fill_probabilities
 
 BETTER, WORSE = [0.6, 0.1, 0.5], [0.1, 0.4, 0.2]
 
@@ -157,8 +158,19 @@ def test_a_feature_seen_once_in_the_source():
     source, y, target, _ = shifted(n=400)
     source[:, 0] = 0
     source[5, 0] = 1
-    rows, _ = TwoWayFilter(n_draws=1, random_state=0).fit_resample(source, y, X_target=target)
+    with pytest.warns(UserWarning, match=r"a value in 1 of 400 rows of column 0, which the target records far more"):
+        rows, _ = TwoWayFilter(n_draws=1, random_state=0).fit_resample(source, y, X_target=target)
     assert (rows[:, 0] != 0).mean() == pytest.approx((target[:, 0] != 0).mean(), abs=0.1)
+
+
+def test_numbers_held_as_objects_are_no_classes():
+    source, y, target, _ = shifted(n=400)
+    rows = [
+        TwoWayFilter(n_draws=1, random_state=0).fit_resample(source, labels, X_target=target)[0]
+        for labels in (y, y.astype(object), pd.Series(y, dtype=object))
+    ]
+    np.testing.assert_array_equal(rows[0], rows[1])
+    np.testing.assert_array_equal(rows[0], rows[2])
 
 
 def test_source_rows_are_not_changed_in_place():
@@ -267,3 +279,24 @@ def test_categories_without_a_zero_get_one_where_a_value_is_lost():
     rows, _ = TwoWayFilter(random_state=0).fit_resample(frames[0], y, X_target=frames[1])
     assert rows[1].cat.categories[0] == 0
     assert rows[1].notna().all()
+
+
+def test_features_with_least_to_fill_come_first():
+    assert list(fill_order(np.array([0.3, -2.0, -0.1, 0.0, -0.5]))) == [2, 4, 1]
+
+
+def test_no_row_is_judged_by_trees_that_saw_it():
+    """There is nothing to learn, and trees that knew their own rows would tell zeros from values all the same."""
+    rng = np.random.default_rng(0)
+    rest, labels, values = rng.normal(size=(600, 10)), rng.normal(size=(600, 1)), (rng.random(600) < 0.5).astype(float)
+    law = ConditionalLaw(rest, labels, values, rng.permutation(600) % 2, seed=0)
+    assert abs(roc_auc_score(values, law.probability(rest, np.arange(600))) - 0.5) < 0.08
+
+
+def test_what_the_other_features_leave_of_a_label_is_seen():
+    """A value that a sum of many features is set off against: trees alone would need very many splits."""
+    rng = np.random.default_rng(0)
+    rest, values = rng.normal(size=(4000, 20)), (rng.random(4000) < 0.5).astype(float)
+    labels = rest.sum(axis=1, keepdims=True) + values[:, None]
+    law = ConditionalLaw(rest, labels, values, rng.permutation(4000) % 2, seed=0)
+    assert roc_auc_score(values, law.probability(rest, np.arange(4000))) > 0.99

@@ -366,3 +366,11 @@ def test_pandas_marker_is_nan(holed):
     frame = pd.DataFrame(np.where(holed[1] == 0, np.nan, holed[1])).astype("Float64")
     found = MissForestImputer(random_state=0, missing_values=pd.NA).fit_transform(frame)
     np.testing.assert_array_equal(found, MissForestImputer(random_state=0).fit_transform(holed[1]))
+
+
+def test_forests_of_an_earlier_fit_are_forgotten():
+    X = np.random.default_rng(0).integers(0, 4, (40, 3)).astype(float)
+    imputer = MissForestImputer(compat="inductive", random_state=0).fit(X)
+    assert imputer.n_iter_ >= 1
+    imputer.set_params(compat="missingpy").fit(X)
+    assert not hasattr(imputer, "sweeps_") and not hasattr(imputer, "n_iter_")

@@ -30,6 +30,15 @@ def test_mse_from_moments_equals_the_mean_over_rows(train, held_out, fit_interce
     np.testing.assert_allclose(fit.mse(held_out.moments), by_row, rtol=1e-8)
 
 
+def test_a_perfect_fit_has_no_negative_error():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(200, 3)) + 1
+        moments = Moments.of(X, X @ rng.uniform(0, 10, (3, 5)))
+        errors = least_squares(moments).mse(moments)
+        assert (errors >= 0).all() and (errors < 1e-10).all()
+
+
 def test_errors_are_the_mse_of_scikit_learn(train, held_out):
     reference = LinearRegression().fit(train.X, train.Y).predict(held_out.X)
     errors = MODELS["linear"].errors(train, held_out, np.random.default_rng(0))
