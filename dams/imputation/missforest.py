@@ -47,8 +47,9 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     engine : {"fast", "missingpy"}, default="fast"
-        "fast" grows all trees at once on binned columns. "missingpy" runs the package of the paper, many times slower;
-        it must be installed (`pip install "dams[missingpy]"`). `benchmarks/missforest.py` compares the two.
+        "fast" grows all trees at once on binned columns. "missingpy" runs the package of the paper, which must be
+        installed (`pip install "dams[missingpy]"`). At depth 3 it is many times slower (`benchmarks/missforest.py`);
+        from depth 6 on "fast", whose work doubles with every level, has no advantage.
     compat : {"missingpy", "inductive"}, default="missingpy"
         "missingpy" does as that package does. It is transductive: `fit` keeps only means and modes, and `transform`
         runs all sweeps on the rows it is given, with forests that never see the rows of `fit`. It returns the last

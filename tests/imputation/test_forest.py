@@ -232,3 +232,25 @@ def test_trees_grown_in_groups_are_all_there():
 def test_rows_beyond_what_exact_sums_allow_are_refused():
     with pytest.raises(ValueError, match=r"at most 4,194,303 rows.*got 8,388,608.*inductive"):
         NumericTarget(np.broadcast_to(1.0, (2**23,)))
+
+
+def test_an_extreme_value_moves_no_other_leaf():
+    """It makes the grid of the target coarse: many values share a point, and their mean is still theirs."""
+    rng = np.random.default_rng(0)
+    values = np.append(rng.normal(11.5, 0.5, 30_000), 1e7)
+    target = NumericTarget(values)
+    bulk = target.means(target.amounts[None, :-1].sum(axis=1, keepdims=True)).item()
+    assert len(np.unique(target.amounts)) < 10
+    assert bulk == pytest.approx(values[:-1].mean(), abs=0.01)
+    assert target.means(target.amounts[None, -1:]).item() == 1e7
+
+
+def test_values_that_repeat_inside_a_bin_are_not_cut_apart():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = np.round(rng.normal(size=4000), 2)
+        y = x + (x > 0.3) + rng.normal(size=4000)
+        tree, drawn = one_tree(x[:, None], np.arange(4000), NumericTarget(y), 1, seed)
+        right = x.astype(np.float32) > tree.thresholds[0][0, 0]
+        means = [np.average(y[side], weights=drawn[side]) for side in (~right, right)]
+        np.testing.assert_allclose(np.ravel(tree.leaves)[:2], means, atol=1e-5)

@@ -68,12 +68,11 @@ class NumericTarget:
                 f"A column can be learnt from at most {limit:,} rows that observe it, got {len(values):,}. Fit on a "
                 "sample of the rows, with compat='inductive', and transform the rest."
             )
-        distinct = np.unique(values)
+        distinct, repeats = np.unique(values, return_counts=True)
         step = float(distinct[-1] - distinct[0]) / (2**grid_bits - 1) or 1.0
         points = np.rint((values - distinct[0]) / step)
         self._one = 2.0 ** (grid_bits + count_bits)
-        self._values = distinct
-        self._points = np.rint((distinct - distinct[0]) / step)
+        self._points, self._values = _mean_by_point(np.rint((distinct - distinct[0]) / step), distinct, repeats)
         self.channels = np.zeros(len(values), dtype=np.intp)
         self.amounts = points + self._one
         self.values: FloatArray | None = values
@@ -98,6 +97,19 @@ class NumericTarget:
         counts = self.counts(sums)
         points = (sums[0] - counts * self._one) / np.maximum(counts, 1)
         return np.interp(points, self._points, self._values)[..., None]
+
+
+def _mean_by_point(points: FloatArray, values: FloatArray, repeats: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct points of the grid in ascending order, and the mean value on each.
+
+    One value a point, as it is, unless an extreme one makes the grid too coarse to tell the others apart.
+    """
+    starts = np.flatnonzero(np.diff(points, prepend=-1))
+    if len(starts) == len(points):
+        return points, values
+    alone = np.diff(starts, append=len(points)) == 1
+    means = np.add.reduceat(values * repeats, starts) / np.add.reduceat(repeats, starts)
+    return points[starts], np.where(alone, values[starts], means)
 
 
 class ClassTarget:
