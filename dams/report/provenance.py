@@ -10,12 +10,12 @@ import re
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from dams.files import whole_file
+from dams.files import sha256_of, whole_file
 
 PACKAGES = ["dams", "numpy", "scipy", "pandas", "scikit-learn", "xgboost-cpu", "matplotlib", "snakemake"]
 # Under the results folder: the times at which Snakemake started to work on the run.
@@ -23,8 +23,14 @@ STARTS = "logs/starts.txt"
 _NUMBER = re.compile(r"-\d+$")
 
 
-def write_provenance(path: str | Path, config: dict[str, Any], results: str | Path) -> None:
-    """Write provenance.json for the run in `results`, where Snakemake keeps benchmark files of every job."""
+def write_provenance(
+    path: str | Path, config: dict[str, Any], results: str | Path, products: Iterable[str | Path] = ()
+) -> None:
+    """Write provenance.json for the run in `results`, where Snakemake keeps benchmark files of every job.
+
+    It vouches for the `products`, files below `results`, by their content: one of another configuration or of other
+    code may come in their place, and times say nothing in a clone.
+    """
     benchmarks = Path(results) / "benchmarks"
     content = {
         "commit": _git("rev-parse", "HEAD"),
@@ -36,6 +42,7 @@ def write_provenance(path: str | Path, config: dict[str, Any], results: str | Pa
         "wall_seconds": wall_seconds(Path(results) / STARTS, benchmarks),
         "peak_memory_mb": peak_memory(benchmarks),
         "job_seconds": job_seconds(benchmarks),
+        "files": {Path(file).relative_to(results).as_posix(): sha256_of(file) for file in products},
     }
     _write_json(content, path)
 
