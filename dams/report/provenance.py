@@ -116,9 +116,13 @@ def _version(package: str) -> str | None:
 
 
 def _git(*arguments: str) -> str | None:
-    """Ask git; None where the code is not a checkout or git is not installed."""
+    """Ask git; None where the code is not a checkout or git is not installed.
+
+    A project that was unpacked below somebody else's checkout is not of it: git must know the Snakefile.
+    """
     try:
-        answer = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+        for command in (["ls-files", "--error-unmatch", "Snakefile"], arguments):
+            answer = subprocess.run(["git", *command], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -85,20 +86,37 @@ def test_memory_that_was_not_measured(benchmarks):
     assert peak_memory(benchmarks) is None
 
 
-def test_results_that_are_in_git_are_no_change_of_the_code(tmp_path, monkeypatch):
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A folder in git that holds a project and its results."""
     monkeypatch.chdir(tmp_path)
-    for name in ("code.py", "results/table.csv"):
+    for name in ("Snakefile", "code.py", "results/table.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("1\n")
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "first"]):
         subprocess.run(["git", *command], check=True)
+    return tmp_path
 
-    def changed():
-        write_provenance(tmp_path / "provenance.json", {}, tmp_path)
-        return json.loads((tmp_path / "provenance.json").read_text(encoding="utf-8"))["uncommitted_changes"]
 
-    (tmp_path / "results/table.csv").write_text("2\n")
-    assert not changed()
-    (tmp_path / "code.py").write_text("2\n")
-    assert changed()
+def written():
+    write_provenance("provenance.json", {}, ".")
+    return json.loads(Path("provenance.json").read_text(encoding="utf-8"))
+
+
+def test_results_that_are_in_git_are_no_change_of_the_code(checkout):
+    (checkout / "results/table.csv").write_text("2\n")
+    assert written()["commit"]
+    assert not written()["uncommitted_changes"]
+    (checkout / "code.py").write_text("2\n")
+    assert written()["uncommitted_changes"]
+
+
+def test_a_commit_of_somebody_elses_is_not_named(checkout, monkeypatch):
+    """The project lies unpacked below another checkout, which was changed."""
+    (checkout / "code.py").write_text("2\n")
+    (checkout / "unpacked").mkdir()
+    (checkout / "unpacked" / "Snakefile").write_text("")
+    monkeypatch.chdir(checkout / "unpacked")
+    assert written()["commit"] is None
+    assert not written()["uncommitted_changes"]
