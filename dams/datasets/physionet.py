@@ -272,10 +272,13 @@ class _Server:
                 reason = str(error)
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 reason = f"the connection failed ({type(error).__name__})"
-            except requests.RequestException as error:
+            # The last two, where requests can't read the address of a proxy, which may hold a password too.
+            except (requests.RequestException, ValueError, TypeError) as error:
                 reason = f"the request failed ({type(error).__name__})"
                 break
-        raise DownloadError(f"{remote} could not be downloaded: {reason}. Try again later.")
+        raise DownloadError(
+            f"{remote} could not be downloaded: {reason}. Try again later; check the proxy if one is set."
+        )
 
 
 def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:

@@ -4,6 +4,7 @@ import os
 import sys
 import textwrap
 import time
+import traceback
 import zipfile
 import zlib
 from pathlib import Path
@@ -177,6 +178,37 @@ def test_adult_files_are_rebuilt_byte_for_byte():
     rebuilt = adult_files(csv.reader(io.StringIO(stream.getvalue(), newline="")))
     for file in UCI["adult"].files:
         assert file.mismatch(rebuilt[file.name]) is None
+
+
+# Addresses of proxies that can't be read, or of none that answers.
+PROXIES = [
+    "http://user:hunter2@127.0.0.1:99999",
+    "http://user:hunter2/b@127.0.0.1:9",
+    "http://user:hunter2#b@127.0.0.1:9",
+    "http://hunter2:8/b@127.0.0.1:9",
+    "http://user:[hunter2@127.0.0.1:9",
+    "http://user:hunter2@127.0.0.1:9",
+    "http://user:hunter2@",
+]
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_the_password_of_a_proxy_is_never_shown(proxy, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.delenv("https_proxy", raising=False)
+    with pytest.raises(SourceError, match="check its address") as caught:
+        read_archive([FILE], "https://example.org/toy.zip", timeout=5, retries=0, backoff=0)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_the_password_of_an_address_is_never_shown(tmp_path, monkeypatch):
+    body = "raise ConnectionError('no answer from http://user:hunter#2/@b@proxy:1, gave up')"
+    install_ucimlrepo(tmp_path, monkeypatch, body)
+    with pytest.raises(SourceError, match=r"^ConnectionError: no answer from http://…@proxy:1, gave up$"):
+        read_table(ADULT, 2, timeout=5)
+    monkeypatch.setenv("http_proxy", "http://user:hunter#2/@b@proxy:1")
+    with pytest.raises(SourceError, match=r"^exit status 1\. A proxy or package index is set with an account"):
+        read_table(ADULT, 2, timeout=5)
 
 
 def install_ucimlrepo(folder, monkeypatch, body):
