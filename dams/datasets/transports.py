@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
 import os
 import re
 import subprocess
@@ -79,7 +80,7 @@ def zip_member(content: bytes, names: tuple[str, ...]) -> bytes:
                 raise SourceError(f"the archive has no member {names[0]!r}, only {textwrap.shorten(str(known), 200)}")
             member = archive.read(names[0])
     # zipfile reports damage through any of these, depending on which byte is wrong.
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
         raise SourceError(f"not a readable zip archive ({len(content):,} bytes): {error}") from error
     return zip_member(member, names[1:]) if names[1:] else member
 
