@@ -101,6 +101,10 @@ class Evidence:
             return True
         if name == "provenance.json":
             return self.provenance is not None
+        if name == "report.html":
+            # It is made of all else, so it comes last.
+            ending = self.folder / "provenance.json"
+            return self.provenance is not None and path.stat().st_mtime >= ending.stat().st_mtime
         if name in GATHERED and (designs := designs_in(self.folder / "timings.csv")):
             return designs == set(self._digests.values())
         # A run that came to its end vouches for what it made, whatever the time of the file. Else what was made since
