@@ -150,6 +150,7 @@ def _run(given: argparse.Namespace) -> int:
     from dams.experiments.inputs import refuse_taken_name
 
     path, further = given.config, given.further
+    _refuse_another_name(path, further)
     try:
         run = config.read(path)
         refuse_taken_name(run, source=str(path))
@@ -184,6 +185,20 @@ def _run(given: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
     return code
+
+
+def _refuse_another_name(path: Path, further: list[str]) -> None:
+    """Refuse what would send the results elsewhere than where the log is, and the advice points."""
+    option = ""
+    for word in further:
+        if word.startswith("-"):
+            option, _, word = word.partition("=")
+        if option in ("--configfile", "--configfiles"):
+            raise Refused(f"{option}: `dams run` takes one configuration, here {path}; name the other in its place.")
+        if option in ("--config", "-C") and word.startswith("name="):
+            raise Refused(
+                f"{option} {word}: the name says where results go; change `name` in {path}, or in a copy of it."
+            )
 
 
 def _holds_a_run(folder: Path) -> bool:

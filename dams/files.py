@@ -1,7 +1,8 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and what tells one content from another."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,3 +22,9 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sha256_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file's content."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -36,11 +36,18 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert list(tmp_path.iterdir()) == [path]
 
 
+STUDY = {
+    "datasets": ["digits"],
+    "regimes": [{"kind": "free"}],
+    "models": {"linear": {"draws": 1}},
+    "methods": ["oracle"],
+}
+CONFIG = {"name": "one", "studies": {"one": STUDY}}
 WRITERS = {
     "records.csv": lambda folder: write_csv(pd.DataFrame({"a": [1]}), folder / "records.csv"),
     "config.json": lambda folder: write_json({"a": 1}, folder / "config.json"),
     "data.npz": lambda folder: save_covariates(pd.DataFrame({"a": [1.0]}), folder / "data.npz"),
-    "provenance.json": lambda folder: provenance.write_provenance(folder / "provenance.json", {}, folder),
+    "provenance.json": lambda folder: provenance.write_provenance(folder / "provenance.json", CONFIG, folder),
     "report.html": page.write_page,
 }
 

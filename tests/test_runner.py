@@ -286,6 +286,24 @@ def test_a_refused_option_is_not_followed_by_advice_about_results(tmp_path, monk
     assert "dams report" not in told
 
 
+@pytest.mark.parametrize(
+    ("further", "message"),
+    [
+        (
+            ["--config", "seed=2", "name=other"],
+            "--config name=other: the name says where results go; change `name` in ",
+        ),
+        (["-C", "name=other", "-n"], "-C name=other: the name says"),
+        (["--config=name=other"], "--config name=other: the name says"),
+        (["--configfile", "other.yaml"], "--configfile: `dams run` takes one configuration, here "),
+    ],
+)
+def test_options_that_send_results_elsewhere_are_refused(tmp_path, capsys, further, message):
+    """The log and the advice would name another folder than that of the results."""
+    assert main(["run", str(tmp_path / "mine.yaml"), *further]) == 1
+    assert capsys.readouterr().err.startswith(message)
+
+
 def test_unknown_options_are_refused_where_there_is_no_snakemake(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["report", str(tmp_path), "--forceall"])

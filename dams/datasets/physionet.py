@@ -7,7 +7,6 @@ requests to the server asked for, and nowhere else: not into logs, errors, files
 from __future__ import annotations
 
 import getpass
-import hashlib
 import logging
 import os
 import re
@@ -20,6 +19,8 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.auth import HTTPBasicAuth
+
+from dams.files import sha256_of
 
 logger = logging.getLogger(__name__)
 
@@ -164,7 +165,7 @@ class _Server:
         """Put one file in place."""
         url = self._base + remote
         if path.is_file():
-            digest = _digest(path)
+            digest = sha256_of(path)
             if expected is None or digest == expected:
                 logger.info("%s is in place", path)
                 return Downloaded(path, url, digest, expected is not None)
@@ -177,7 +178,7 @@ class _Server:
 
         def transfer() -> str:
             self._transfer(url, part, remote)
-            digest = _digest(part)
+            digest = sha256_of(part)
             if expected is not None and digest != expected:
                 part.unlink()
                 raise _TransientError(f"its SHA-256 is {digest}, the published one {expected}")
@@ -271,10 +272,13 @@ class _Server:
                 reason = str(error)
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 reason = f"the connection failed ({type(error).__name__})"
-            except requests.RequestException as error:
+            # The last two, where requests can't read the address of a proxy, which may hold a password too.
+            except (requests.RequestException, ValueError, TypeError) as error:
                 reason = f"the request failed ({type(error).__name__})"
                 break
-        raise DownloadError(f"{remote} could not be downloaded: {reason}. Try again later.")
+        raise DownloadError(
+            f"{remote} could not be downloaded: {reason}. Try again later; check the proxy if one is set."
+        )
 
 
 def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -285,8 +289,3 @@ def _no_auth(request: requests.PreparedRequest) -> requests.PreparedRequest:
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

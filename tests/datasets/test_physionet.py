@@ -248,6 +248,18 @@ def test_nothing_ever_holds_the_password(physionet, tmp_path, caplog, capsys):
     assert "X.npz" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "proxy", ["http://user:hunter2@127.0.0.1:99999", "http://user:[hunter2@h", "http://user:hunter2@"]
+)
+def test_the_password_of_a_proxy_is_never_shown(tmp_path, monkeypatch, proxy):
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.delenv("https_proxy", raising=False)
+    with pytest.raises(DownloadError, match=r"the request failed .* check the proxy if one is set") as caught:
+        download_eicu(tmp_path, credentials=Credentials(NAME, PASSWORD), base_url="https://example.org/")
+    for link in chained(caught.value):
+        assert "hunter2" not in "".join(traceback.format_exception(link))
+
+
 def test_credentials_come_from_the_environment_or_a_prompt(monkeypatch):
     both = {"PHYSIONET_USERNAME": NAME, "PHYSIONET_PASSWORD": PASSWORD}
     assert find_credentials(both) == Credentials(NAME, PASSWORD)

@@ -1,9 +1,11 @@
 import csv
 import io
+import lzma
 import os
 import sys
 import textwrap
 import time
+import traceback
 import zipfile
 import zlib
 from pathlib import Path
@@ -130,9 +132,15 @@ def test_members_are_named_exactly():
         zip_member(zipped({"folder/toy.csv": CONTENT}), ("toy.csv",))
 
 
-def test_damaged_archive_is_read_or_refused():
+@pytest.mark.parametrize(
+    ("compression", "way"), [(zipfile.ZIP_DEFLATED, zlib.error), (zipfile.ZIP_LZMA, lzma.LZMAError)], ids=str
+)
+def test_damaged_archive_is_read_or_refused(compression, way):
     """Each byte in turn is damaged: zipfile fails in half a dozen ways, none of which may escape."""
-    archive = zipped({"toy.csv": b"1,2\n3,4\n5,6\n"})
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as file:
+        file.writestr("toy.csv", b"1,2\n3,4\n5,6\n")
+    archive = stream.getvalue()
     damaged = [archive[:length] for length in range(len(archive))]
     for position, byte in enumerate(archive):
         for value in [*(byte ^ 1 << bit for bit in range(8)), zipfile.ZIP_BZIP2, (byte - 1) % 256]:
@@ -143,7 +151,7 @@ def test_damaged_archive_is_read_or_refused():
             zip_member(content, ("toy.csv",))
         except SourceError as error:
             outcomes.add(type(error.__cause__))
-    assert {zipfile.BadZipFile, zlib.error} <= outcomes
+    assert {zipfile.BadZipFile, way} <= outcomes
 
 
 value = st.text("abcXYZ-0123456789", min_size=1, max_size=8)
@@ -177,6 +185,37 @@ def test_adult_files_are_rebuilt_byte_for_byte():
     rebuilt = adult_files(csv.reader(io.StringIO(stream.getvalue(), newline="")))
     for file in UCI["adult"].files:
         assert file.mismatch(rebuilt[file.name]) is None
+
+
+# Addresses of proxies that can't be read, or of none that answers.
+PROXIES = [
+    "http://user:hunter2@127.0.0.1:99999",
+    "http://user:hunter2/b@127.0.0.1:9",
+    "http://user:hunter2#b@127.0.0.1:9",
+    "http://hunter2:8/b@127.0.0.1:9",
+    "http://user:[hunter2@127.0.0.1:9",
+    "http://user:hunter2@127.0.0.1:9",
+    "http://user:hunter2@",
+]
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_the_password_of_a_proxy_is_never_shown(proxy, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.delenv("https_proxy", raising=False)
+    with pytest.raises(SourceError, match="check its address") as caught:
+        read_archive([FILE], "https://example.org/toy.zip", timeout=5, retries=0, backoff=0)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_the_password_of_an_address_is_never_shown(tmp_path, monkeypatch):
+    body = "raise ConnectionError('no answer from http://user:hunter#2/@b@proxy:1, gave up')"
+    install_ucimlrepo(tmp_path, monkeypatch, body)
+    with pytest.raises(SourceError, match=r"^ConnectionError: no answer from http://…@proxy:1, gave up$"):
+        read_table(ADULT, 2, timeout=5)
+    monkeypatch.setenv("http_proxy", "http://user:hunter#2/@b@proxy:1")
+    with pytest.raises(SourceError, match=r"^exit status 1\. A proxy or package index is set with an account"):
+        read_table(ADULT, 2, timeout=5)
 
 
 def install_ucimlrepo(folder, monkeypatch, body):

@@ -13,6 +13,7 @@ from dams.experiments.design import blocks
 from dams.experiments.methods import METHODS, Method
 from dams.experiments.records import COLUMNS, TIMINGS, write_csv
 from dams.experiments.run import run_block
+from dams.models import MODELS
 
 
 @pytest.fixture
@@ -115,6 +116,28 @@ def test_a_failure_is_a_row_with_its_reason_and_the_rest_goes_on(failing, small,
     sound = records[records["method"].isin(["oracle", "source"])]
     assert sound["score"].notna().all() and sound["failure"].isna().all()
     assert any("broken with linear failed" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [ImportError("no xgboost"), MemoryError(), OSError(28, "No space left on device"), ValueError("std::bad_alloc")],
+    ids=repr,
+)
+@pytest.mark.parametrize("where", ["method", "model"])
+def test_a_fault_of_the_machine_is_no_record_but_stops_the_job(small, study, monkeypatch, fault, where):
+    """A record would stand for ever; a job that stops is run again."""
+
+    def out_of_order(*arguments):
+        raise fault
+
+    study |= {"methods": ["oracle"], "rows": 50}
+    if where == "method":
+        monkeypatch.setattr(Method, "prepare", property(lambda method: out_of_order))
+    else:
+        monkeypatch.setattr(type(MODELS["linear"]), "engine", lambda model, name: out_of_order)
+    with pytest.raises(type(fault)) as caught:
+        run_block(next(blocks(parse(small))), None)
+    assert caught.value is fault
 
 
 def test_a_number_that_is_none_is_a_failure(failing, small, run_all):

@@ -186,6 +186,31 @@ def test_print_holds_every_table_and_row_and_no_controls(visit):
     assert browser.execute_script(shown) == 0
 
 
+def test_no_table_is_wider_than_the_paper_nor_breaks_a_number(visit):
+    """A browser shrinks every page to the widest: on A4, 718 px within the margins."""
+    browser = visit(718, media="print")
+    browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    # The widest tables of the paper's run: intervals of eight predictors, and fourteen columns of numbers.
+    browser.execute_script("""
+      const table = (columns, head, text, name) => `<div class="scroll"><table ${name}><thead><tr>${
+        `<th scope="col">${head}</th>`.repeat(columns)}</tr></thead><tbody><tr><th scope="row">Thyroid, mˢ ≤ mᵗ</th>${
+        `<td class="${name && "number"}">${text}</td>`.repeat(columns - 1)}</tr></tbody></table></div>`;
+      document.querySelector("main").innerHTML += table(8, "Closed-form (as published)", "−0.044 (−0.051 – −0.037)", "")
+        + table(14, "Clearly negative", "−12.419", 'class="data cards"');
+    """)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 718
+    broken = """
+      const range = document.createRange();
+      return [...document.querySelectorAll("main > .scroll td")].flatMap((cell) =>
+        [...cell.firstChild.data.matchAll(/[−+]?[\\d.]+/g)].filter((number) => {
+          range.setStart(cell.firstChild, number.index);
+          range.setEnd(cell.firstChild, number.index + number[0].length);
+          return range.getClientRects().length > 1;
+        }).map((number) => number[0]));
+    """
+    assert browser.execute_script(broken) == []
+
+
 def test_without_its_script_the_page_is_whole(visit, browser, url):
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:

@@ -1,7 +1,10 @@
 """The last words of a run: where things are, and what failed."""
 
-from reports import make_folder
+import os
 
+from reports import CONFIG, make_folder
+
+from dams.experiments.data import write_json
 from dams.report.closing import closing_words
 
 
@@ -46,3 +49,15 @@ def test_what_an_earlier_configuration_asked_for_is_not_listed(tmp_path):
     words = closing_words(tmp_path)
     assert "  tables/   table1\n" in words
     assert "  figures/  error_against_epsilon, published_against_measured\n" in words
+
+
+def test_only_the_page_of_this_run_is_named(tmp_path):
+    make_folder(tmp_path)
+    write(tmp_path, "report.html")
+    assert f"Report: {tmp_path / 'report.html'}" in closing_words(tmp_path)
+    # The run came to its end again since, or has yet to: the page is of one before.
+    os.utime(tmp_path / "report.html", (1000, 1000))
+    assert "Report:" not in closing_words(tmp_path)
+    write(tmp_path, "report.html")
+    write_json(CONFIG | {"seed": 2}, tmp_path / "config.json")
+    assert "Report:" not in closing_words(tmp_path)

@@ -1,4 +1,4 @@
-"""Records of a run that was interrupted: those of its own blocks, each once; and which studies speak of the paper."""
+"""Which files are of a run, interrupted, finished or changed since; and which studies speak of the paper."""
 
 import json
 import os
@@ -13,8 +13,10 @@ from dams.experiments.config import parse, read
 from dams.experiments.data import write_json
 from dams.experiments.design import blocks
 from dams.experiments.records import write_csv
+from dams.report.contents import what_is_missing
 from dams.report.evidence import Evidence, NotTestable
 from dams.report.paper import departure
+from dams.report.provenance import write_provenance
 
 CONFIG = {
     "name": "cut",
@@ -100,6 +102,59 @@ def test_a_data_set_of_another_configuration_is_not_counted(tmp_path):
     assert Evidence(tmp_path).rows_of("digits") == 2
     with pytest.raises(NotTestable, match="Diabetes is not part of this run"):
         Evidence(tmp_path).rows_of("diabetes")
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A."""
+    times = iter(range(1_000_000_000, 2_000_000_000, 10))
+
+    def make(name, content):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+        os.utime(tmp_path / name, (now := next(times), now))
+
+    make("config.json", json.dumps(CONFIG))
+    products = ["claims.csv", "diagnostics/verdicts.csv"]
+    for name in products:
+        make(name, "seed 0")
+    write_provenance(tmp_path / "provenance.json", CONFIG, tmp_path, [tmp_path / name for name in products])
+    make("provenance.json", (tmp_path / "provenance.json").read_text())
+    assert owned(tmp_path) == {*products, "provenance.json"}
+    return make
+
+
+def owned(folder):
+    return {
+        name for name in ("claims.csv", "diagnostics/verdicts.csv", "provenance.json") if Evidence(folder).owns(name)
+    }
+
+
+def test_what_another_configuration_made_since_is_not_of_the_finished_run(finished, tmp_path):
+    finished("config.json", json.dumps(CONFIG | {"seed": 9}))
+    finished("diagnostics/verdicts.csv", "seed 9")
+    assert owned(tmp_path) == {"diagnostics/verdicts.csv"}
+    finished("config.json", json.dumps(CONFIG))
+    assert owned(tmp_path) == {"claims.csv"}
+    assert Evidence(tmp_path).provenance is None
+
+
+def test_what_other_code_made_since_is_of_a_run_that_is_not_at_its_end(finished, tmp_path):
+    finished("diagnostics/verdicts.csv", "other code")
+    assert owned(tmp_path) == {"claims.csv", "diagnostics/verdicts.csv"}
+    assert "Provenance: the run has not come to its end." in what_is_missing(Evidence(tmp_path))
+    # Made anew to the same content, it is what it was.
+    finished("diagnostics/verdicts.csv", "seed 0")
+    assert Evidence(tmp_path).provenance is not None
+
+
+def test_the_times_of_a_clone_say_nothing(finished, tmp_path):
+    for name in ("provenance.json", "claims.csv", "diagnostics/verdicts.csv", "config.json"):
+        finished(name, (tmp_path / name).read_text())
+    assert owned(tmp_path) == {"claims.csv", "diagnostics/verdicts.csv", "provenance.json"}
+    # Not all is in git.
+    (tmp_path / "claims.csv").unlink()
+    assert owned(tmp_path) == {"diagnostics/verdicts.csv", "provenance.json"}
 
 
 def test_a_folder_without_blocks_has_no_records(tmp_path):

@@ -80,6 +80,22 @@ def test_a_misspelt_key_stops_before_any_job(project):
     assert not (project.folder / "results").exists()
 
 
+def test_a_file_without_studies_is_not_taken_for_the_papers(project):
+    project.configure({"name": "mine", "seed": 5})
+    answer = project.run("--dry-run")
+    assert answer.returncode != 0
+    said = project.dams("check", "run.yaml").stdout
+    assert "studies: " in said
+    assert said.partition("\n")[2] in answer.stdout
+    assert "Traceback" not in answer.stdout
+    # Without a file, keys on the command line are changes to the paper's.
+    command = project.command("--dry-run", "--config", "name=mine")
+    command["args"] = [word for word in command["args"] if word not in ("--configfile", "run.yaml")]
+    answer = project.finish(command)
+    assert answer.returncode == 0, answer.stdout
+    assert "results/mine/records.csv" in answer.stdout
+
+
 def test_a_key_that_comes_twice_stops_before_any_job(project):
     project.configure(configuration())
     with open(project.folder / "run.yaml", "a", encoding="utf-8") as file:

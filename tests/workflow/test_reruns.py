@@ -1,6 +1,7 @@
 """What a changed configuration or an edited module runs again, and what it leaves alone."""
 
 import re
+import shutil
 
 import pandas as pd
 import pytest
@@ -76,6 +77,27 @@ def test_an_edit_runs_what_rests_on_it(project):
     assert planned(project, table) == {"write_table": 1}
     edit(project, "dams/models/linear.py")
     assert planned(project) == {"run_block": 2, "gather_records": 1}
+
+
+def test_what_was_deleted_of_a_finished_run_is_made_anew(project):
+    project.configure(configuration())
+    answer = project.run()
+    assert answer.returncode == 0, answer.stdout
+    results = project.folder / "results/tiny"
+    ending = {"write_provenance": 1, "write_report": 1, "all": 1}
+    for name, rule in {
+        "tables/table1.tex": "write_table",
+        "figures/published_against_measured.pdf": "compare_with_paper",
+        "claims.csv": "check_claims",
+        "diagnostics/verdicts.csv": "diagnose_cells",
+        "provenance.json": "write_provenance",
+    }.items():
+        (results / name).rename(results / "deleted")
+        assert planned(project, "all") == ending | {rule: 1}
+        (results / "deleted").rename(results / name)
+    # Blocks have served once they are gathered.
+    shutil.rmtree(results / "blocks")
+    assert planned(project, "all") == {}
 
 
 def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(project):

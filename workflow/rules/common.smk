@@ -48,7 +48,7 @@ from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
 from dams.report.provenance import note_start
 
 # Snakemake merges every file it is given, so the default is read only where none was named.
-if "studies" not in config:
+if not workflow.configfiles:
 
     configfile: "config/paper.yaml"
 

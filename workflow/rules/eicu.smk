@@ -111,4 +111,5 @@ rule report_eicu:
 
 rule eicu:
     input:
+        rules.run_eicu.output,
         rules.report_eicu.output,

@@ -167,16 +167,22 @@ rule compare_with_paper:
         "../scripts/compare_with_paper.py"
 
 
+# All that a run leaves to be looked at, but for its provenance and its page.
+PRODUCTS = [
+    rules.gather_records.output,
+    rules.tables.input,
+    rules.figures.input,
+    rules.theory.input if RUN.theory else [],
+    rules.eicu.input if RUN.eicu else [],
+    rules.diagnostics.input,
+    rules.check_claims.output,
+    rules.compare_with_paper.output,
+]
+
+
 rule write_provenance:
     input:
-        rules.tables.input,
-        rules.figures.input,
-        rules.theory.input if RUN.theory else [],
-        rules.eicu.input if RUN.eicu else [],
-        rules.diagnostics.input,
-        rules.check_claims.output,
-        rules.compare_with_paper.output,
-        timings=rules.gather_records.output.timings,
+        products=PRODUCTS,
         code=code_of("write_provenance"),
     output:
         f"{RESULTS}/provenance.json",
