@@ -76,8 +76,8 @@ def _refuse_other_columns(source: tuple[str | Path, pd.DataFrame], target: tuple
 
 def _values(text: pd.DataFrame, path: str | Path, nan_as_zero: bool) -> pd.DataFrame:
     """Turn fields into numbers."""
-    hint = "; give levels a 0/1 column each, or leave the column out with --label"
-    values = pd.DataFrame({name: numbers(text[name], path, hint=hint) for name in text.columns})
+    expected = "a number; give levels a 0/1 column each, or leave the column out with --label"
+    values = pd.DataFrame({name: numbers(text[name], path, expected=expected) for name in text.columns})
     empty = values.isna().to_numpy()
     if empty.any() and not nan_as_zero:
         where = describe_columns(np.flatnonzero(empty.any(axis=0)), list(values.columns))

@@ -123,6 +123,12 @@ def test_words_need_columns_of_their_own(domains, compare):
     assert "source.csv, line 2, column 'ward': got 'north', expected a number; give levels a 0/1 column each" in told
 
 
+def test_columns_of_flags_are_read_as_zero_and_one(domains, compare):
+    words = compare(*(part.assign(age=part["age"] != 0) for part in domains))
+    assert words == compare(*(part.assign(age=(part["age"] != 0).astype(int)) for part in domains))
+    assert words[0] == 0
+
+
 def test_centred_columns_are_suspected(domains, compare):
     source, target = (part - part.mean() for part in domains)
     _, told = compare(source, target)
