@@ -11,6 +11,7 @@ import pandas as pd
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
 from dams.models import MODELS
+from dams.report.summary import on_fewer_cells
 from dams.report.tables import REGIME_SYMBOLS, Entry, Section
 
 # Marks a mean over fewer cells than the others of its block have: other cells, so not to be compared with them.
@@ -81,8 +82,7 @@ def _text(row: Mapping[Any, Any], intervals: bool) -> str:
 
 def design_notes(summary: pd.DataFrame) -> list[str]:
     """Say how many repeats stand behind the numbers, and how many fits failed."""
-    cells = summary["draws"] * summary["betas"]
-    fewer = cells < cells.groupby([summary[name] for name in [*COLUMN, "model"]], dropna=False).transform("max")
+    fewer = on_fewer_cells(summary)
     whole = summary[~fewer].drop_duplicates([*COLUMN, "model"])
     repeats = {model: _repeats(part, "{} draws × {} β") for model, part in whole.groupby("model", sort=False)}
     notes = [f"Repeats per entry: {_by_model(repeats)}.", f"Fits that failed: {int(summary['failures'].sum())}."]

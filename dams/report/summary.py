@@ -75,6 +75,13 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
     return in_display_order(pd.DataFrame(rows))
 
 
+def on_fewer_cells(summary: pd.DataFrame) -> pd.Series:
+    """Which rows of `summarise` are means over fewer cells than those of other methods in the same place."""
+    places = [summary[name] for name in COMPARISON if name != "experiment"]
+    cells = summary["draws"] * summary["betas"]
+    return cells < cells.groupby(places, dropna=False).transform("max")
+
+
 def paired_differences(records: pd.DataFrame, reference: str, bootstrap: Bootstrap) -> pd.DataFrame:
     """Difference of every method's score from `reference`, cell by cell, with its interval.
 
