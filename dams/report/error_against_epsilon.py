@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
-from dams.report.figures import Line, legend_below, line_of, new_figure, say_that_all_failed
+from dams.report.figures import Line, legend_below, line_of, new_figure, say_what_lies_above, say_why_empty
 from dams.report.summary import Bootstrap, on_fewer_cells, summarise
 
 LABEL_TITLES = {
@@ -53,7 +53,7 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
             panel.set_axis_off()
             continue
         if shown["mean"].isna().all():
-            say_that_all_failed(panel)
+            say_why_empty(panel, "every fit failed")
         panel.axhline(1, color="0.35", linewidth=0.8, linestyle=":")
         # Above the middle, where all predictors agree and do better.
         panel.annotate("label mean", (0.5, 1), ha="center", va="bottom", fontsize=7, color="0.35")
@@ -100,10 +100,7 @@ def _limit(panels: Sequence[Axes], records: pd.DataFrame, shown: Sequence[pd.Dat
     for panel, part in zip(panels, shown, strict=True):
         points = int((part["mean"] > top).sum())
         intervals = int(((part["mean"] <= top) & (part["upper"] > top)).sum())
-        counts = {"point": points, "interval": intervals}
-        if told := [f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count]:
-            text = f"{' and '.join(told)} above"
-            panel.annotate(text, (0.98, 0.98), xycoords="axes fraction", ha="right", va="top", fontsize=7)
+        say_what_lies_above(panel, points, intervals, side="right")
 
 
 def _name_outer_axes(axes: np.ndarray) -> None:

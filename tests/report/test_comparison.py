@@ -130,7 +130,24 @@ def test_the_figure_tells_data_sets_apart_twice(folder):
     assert dots == table["measured"].notna().sum()
 
 
+def test_intervals_end_within_the_axes_or_are_counted(folder):
+    table = compare(Evidence(folder))
+    row = table["measured"].first_valid_index()
+    most = 2 * table["published"].max()
+    for upper, notes in ((0.9 * most, []), (5 * most, ["1 interval above"])):
+        table.loc[row, "upper"] = upper
+        (panel,) = published_against_measured(table).axes
+        assert panel.get_ylim()[1] > min(upper, most)
+        assert [text.get_text() for text in panel.texts] == notes
+    table.loc[row, "measured"] = 4 * most
+    (panel,) = published_against_measured(table).axes
+    assert [text.get_text() for text in panel.texts] == ["1 point above"]
+
+
 def test_files_are_written_even_with_nothing_to_compare(tmp_path):
     write_comparison(tmp_path)
     assert pd.read_csv(tmp_path / "comparison.csv")["measured"].isna().all()
     assert (tmp_path / "figures" / "published_against_measured.svg").exists()
+    (panel,) = published_against_measured(compare(Evidence(tmp_path))).axes
+    assert not panel.axison
+    assert "Nothing to compare" in panel.texts[0].get_text()
