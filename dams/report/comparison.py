@@ -109,6 +109,22 @@ def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def unlike_table1(comparison: pd.DataFrame, table1: pd.DataFrame) -> list[str]:
+    """Data sets whose scores in a run's own table 1 are of another study than those that are compared.
+
+    A comparison takes the study with the paper's settings that has the most entries, which need not be the table's.
+    """
+    for column, value in SYNTHETIC.items():
+        table1 = table1[(table1["regime"] != "opposing") | (table1[column] == value)]
+    where = ["dataset", "regime", "model", "method"]
+    shown = table1.groupby(where)["mean"].first().rename("shown")
+    ours = comparison[(comparison["table"] == "table1") & comparison["measured"].notna()]
+    ours = ours.assign(method=ours["method"].where(ours["variant"] == "corrected", ours["method"] + "_as_published"))
+    both = ours.join(shown, on=where, how="inner")
+    differ = (both["shown"] - both["measured"]).abs() >= 0.0005
+    return list(dict.fromkeys(both.loc[differ, "dataset"]))
+
+
 def published_against_measured(comparison: pd.DataFrame) -> Figure:
     """One dot a number, printed across and measured up; on the diagonal they agree."""
     figure, axes = new_figure(1, 1, width=5.4, height=4.2)

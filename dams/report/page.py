@@ -17,7 +17,7 @@ from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
 from dams.files import whole_file
 from dams.report.claims import Verdict, check_claims, read_claims
-from dams.report.comparison import compare
+from dams.report.comparison import compare, unlike_table1
 from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
 from dams.report.evidence import COMPARISON_FIGURE, Evidence
 from dams.report.markup import (
@@ -87,6 +87,7 @@ def render(evidence: Evidence, raw: Path) -> str:
         comparison=_comparison(comparison),
         agreement=_agreement(comparison),
         explaining=[e for e in read_errata().values() if e.id in " ".join(comparison["errata"].fillna("")).split()],
+        unlike_table1=_unlike_table1(evidence, comparison),
         comparison_figure=_comparison_figure(evidence),
         tables=[_shown(evidence, item) for item in outputs if item.kind == "table"],
         figures=[_shown(evidence, item) for item in outputs if item.kind == "figure"],
@@ -194,6 +195,13 @@ def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
         "inside": int((inside == "True").sum()),
         "explained": int((comparison["errata"].fillna("") != "").sum()),
     }
+
+
+def _unlike_table1(evidence: Evidence, comparison: pd.DataFrame) -> list[str]:
+    name = "tables/table1.csv"
+    if not evidence.owns(name):
+        return []
+    return [title_of(dataset) for dataset in unlike_table1(comparison, read_table(evidence.folder / name))]
 
 
 def _comparison_figure(evidence: Evidence) -> Shown | None:

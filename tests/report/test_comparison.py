@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reports import make_folder
 
 from dams.experiments.data import write_json
 from dams.experiments.records import write_csv
-from dams.report.comparison import LOOKS, compare, published_against_measured, write_comparison
+from dams.report.comparison import LOOKS, compare, published_against_measured, unlike_table1, write_comparison
 from dams.report.evidence import Evidence
+from dams.report.page import write_page
 from dams.report.paper import read_errata, read_published
 
 
@@ -110,6 +112,30 @@ def test_another_cohort_is_not_held_against_the_paper(tmp_path):
     found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
     assert found["missing"] == "H1 and H2 are hospitals 73 and 110, the paper's 73 and 264"
     assert found["inside"] is None and found["errata"] == ""
+
+
+def test_numbers_of_another_study_than_table1_are_told(tmp_path):
+    """The study in the table may have other settings, or fewer repeats, than the one that is compared."""
+    make_folder(tmp_path)
+    words = 'on Thyroid not the one in <a href="#table1">table 1</a> below'
+    assert words not in write_page(tmp_path).read_text(encoding="utf-8")
+    table = pd.read_csv(tmp_path / "tables" / "table1.csv")
+    write_csv(
+        table.assign(mean=table["mean"] + 0.01 * (table["dataset"] != "redundant")), tmp_path / "tables/table1.csv"
+    )
+    assert words in write_page(tmp_path).read_text(encoding="utf-8")
+
+
+def test_table1_is_compared_in_the_papers_columns_alone(folder):
+    found = compare(Evidence(folder))
+    ours = found[found["measured"].notna()]
+    method = ours["method"].where(ours["variant"] == "corrected", "closed_form_as_published")
+    table = ours.assign(method=method, mean=ours["measured"], epsilon=np.nan, labels="random_linear")
+    assert unlike_table1(found, table) == []
+    elsewhere = table.assign(dataset="redundant", regime="opposing", epsilon=0.5, mean=9.0)
+    assert unlike_table1(found, pd.concat([table, elsewhere])) == []
+    as_published = table["method"] == "closed_form_as_published"
+    assert unlike_table1(found, table.assign(mean=table["mean"] + as_published)) == ["adult", "thyroid"]
 
 
 def test_errata_explain_only_what_they_match():
