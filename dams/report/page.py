@@ -18,7 +18,16 @@ from dams.experiments.methods import METHODS
 from dams.files import whole_file
 from dams.report.claims import Verdict, check_claims, read_claims
 from dams.report.comparison import compare, unlike_table1
-from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
+from dams.report.contents import (
+    PART_NAMES,
+    PARTS,
+    Item,
+    data_sources,
+    outputs_of,
+    parts_of,
+    records_in_order,
+    what_is_missing,
+)
 from dams.report.evidence import COMPARISON_FIGURE, Evidence
 from dams.report.markup import (
     Cell,
@@ -120,7 +129,7 @@ def check_or_read_comparison(evidence: Evidence) -> pd.DataFrame:
 
 def _overview(evidence: Evidence) -> dict[str, Any]:
     """Say in numbers what the run covers."""
-    records = evidence.records
+    records = records_in_order(evidence)
     cells = records[["experiment", "dataset", "regime", "epsilon", "draw"]].drop_duplicates()
 
     datasets = dict.fromkeys(in_display_order(records)["dataset"])
@@ -244,7 +253,7 @@ def _two_way(evidence: Evidence) -> Shown:
 
     A sweep over ε is a figure, and its rows would hide the others.
     """
-    records = evidence.records
+    records = records_in_order(evidence)
     sweeps = records.groupby("experiment")["epsilon"].transform("nunique") > 1
     records = records if sweeps.all() else records[~sweeps]
     names = [name for name in ("source", "nonparametric", "oracle") if name in set(records["method"])]

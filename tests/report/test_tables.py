@@ -286,8 +286,20 @@ def test_outputs_are_made_from_the_studies_and_the_data_set_that_ask(crossed_rec
     path = tmp_path / "records.csv"
     write_csv(pd.concat([crossed_records, second]), path)
     bootstrap = {"replicates": 50, "confidence": 0.9}
-    made = {"name": "intervals", "studies": ["one"], "dataset": "bank"}
+    order = {"dataset": ["adult", "bank"], "regime": ["nested", "free"]}
+    made = {"name": "intervals", "studies": ["one"], "dataset": "bank", "order": order}
     table = make_output(path, SimpleNamespace(made=made, bootstrap=bootstrap, seed=1))
     assert set(table.data["experiment"]) == {"one"}
     assert set(table.data["dataset"]) == {"bank"}
     assert "90%" in table.title
+
+
+def test_names_of_a_users_own_come_in_the_order_of_the_configuration(make_records, tmp_path):
+    """After those of the paper, which have an order of their own; the records are kept by the alphabet."""
+    order = {"dataset": ["ward", "clinic", "adult"], "regime": ["severe", "mild", "nested"]}
+    rows = [{"dataset": dataset, "regime": regime} for dataset, regime in product(*map(sorted, order.values()))]
+    write_csv(make_records(rows), tmp_path / "records.csv")
+    made = {"name": "table1", "studies": ["one"], "dataset": None, "order": order}
+    table = make_output(tmp_path / "records.csv", SimpleNamespace(made=made, bootstrap={"replicates": 50}, seed=1))
+    regimes = ["mˢ ≤ mᵗ", "severe", "mild"]
+    assert table.heads == list(product(["Adult", "Ward", "Clinic"], regimes))
