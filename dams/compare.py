@@ -49,7 +49,7 @@ def compare_files(
         relative = estimate_relative_missingness(X_source, X_target)
         verdict = _verdict(X_source, X_target, random_state)
     notes = dict.fromkeys(f"Note: {warning.message}" for warning in caught)
-    size = f"{source}: {len(X_source):,} rows; {target}: {len(X_target):,} rows; {len(relative.r)} columns"
+    size = f"{source}: {len(X_source):,} rows; {target}: {len(X_target):,} rows; {_columns(len(relative.r))}"
     return "\n".join([size, "", _table(relative), "", *_summary(relative), *notes, verdict])
 
 
@@ -76,8 +76,8 @@ def _refuse_other_columns(source: tuple[str | Path, pd.DataFrame], target: tuple
 
 def _values(text: pd.DataFrame, path: str | Path, nan_as_zero: bool) -> pd.DataFrame:
     """Turn fields into numbers."""
-    hint = "; give levels a 0/1 column each, or leave the column out with --label"
-    values = pd.DataFrame({name: numbers(text[name], path, hint=hint) for name in text.columns})
+    expected = "a number; give levels a 0/1 column each, or leave the column out with --label"
+    values = pd.DataFrame({name: numbers(text[name], path, expected=expected) for name in text.columns})
     empty = values.isna().to_numpy()
     if empty.any() and not nan_as_zero:
         where = describe_columns(np.flatnonzero(empty.any(axis=0)), list(values.columns))
@@ -90,7 +90,7 @@ def _values(text: pd.DataFrame, path: str | Path, nan_as_zero: bool) -> pd.DataF
 
 def _table(relative: RelativeMissingness) -> str:
     """One line a column, in the words of somebody who knows neither symbol."""
-    shows = np.where(relative.upper < 0, "more", np.where(relative.lower > 0, "less", "the same"))
+    shows = np.where(relative.upper < 0, "more", np.where(relative.lower > 0, "less", "can't be told"))
     frame = relative.to_frame()[["r", "lower", "upper", "q_source", "q_target"]].round(3)
     frame = frame.rename(columns={"q_source": "source has", "q_target": "target has"})
     return frame.assign(**{"target shows": shows}).rename_axis(None).to_string()
@@ -98,13 +98,29 @@ def _table(relative: RelativeMissingness) -> str:
 
 def _summary(relative: RelativeMissingness) -> list[str]:
     lines = ["r = 0.5: the target shows half of what the source shows; r = -1: twice as much."]
-    if relative.is_proper:
+    more, open_ = relative.improper, (relative.lower <= 0) & (relative.upper >= 0)
+    if not relative.is_proper:
+        lines.append(
+            f"The target shows more in {_columns(more.sum())}, and deleting can't imitate that: use "
+            "ClosedFormRegressor or TwoWayRegressor."
+        )
+    elif not (more | open_).any():
         lines.append("Deleting source values can imitate the target: any of the estimators will do.")
     else:
-        n = int(relative.improper.sum())
+        lines.append("Deleting source values can imitate the target, as far as all columns together tell.")
+        if more.any():
+            lines.append(
+                f"Taken alone, {_columns(more.sum())} would say that the target shows more; an exact test that is "
+                "corrected for looking at all columns does not bear it out."
+            )
+        if open_.any():
+            lines.append(
+                f"Of {_columns(open_.sum())} it can't be told whether the target shows more or less: the interval of r "
+                "holds 0."
+            )
         lines.append(
-            f"The target shows more in {n} column{'s' * (n > 1)}, and deleting can't imitate that: use "
-            "ClosedFormRegressor or TwoWayRegressor."
+            "ClosedFormRegressor and TwoWayRegressor will do in any case, FilteredRegressor where the target shows no "
+            "more than the source."
         )
     whole = (relative.q_source == 1) & (relative.q_target == 1)
     if whole.any():
@@ -112,6 +128,10 @@ def _summary(relative: RelativeMissingness) -> list[str]:
         where = describe_columns(np.flatnonzero(whole), relative.feature_names)
         lines.append(f"No zero in {where}: nothing is lost there, or it was centred and its zeros are hidden.")
     return lines
+
+
+def _columns(n: int) -> str:
+    return "1 column" if n == 1 else f"{n} columns"
 
 
 def _verdict(X_source: pd.DataFrame, X_target: pd.DataFrame, random_state: int) -> str:

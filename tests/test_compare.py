@@ -47,12 +47,42 @@ def test_the_table_is_that_of_the_library(domains, compare):
     assert "source.csv: 2,000 rows; target.csv: 2,000 rows; 3 columns" in told
     relative = estimate_relative_missingness(source, target).to_frame()
     rows = {line.split()[0]: line for line in told.splitlines() if line.split()[:1] and line.split()[0] in COLUMNS}
-    for name, shows in zip(COLUMNS, ["less", "the same", "more"], strict=True):
+    for name, shows in zip(COLUMNS, ["less", "can't be told", "more"], strict=True):
         assert f"{relative.loc[name, 'r']:.3f}" in rows[name]
         assert rows[name].endswith(shows)
     assert "The target shows more in 1 column, and deleting can't imitate that" in told
     assert str(check_ucar(source, target, random_state=0)) in told
     assert "Nothing speaks against UCAR" in told
+
+
+def test_a_column_of_few_rows_is_not_called_the_same(domains, compare):
+    """What the library can't tell, the command does not tell either."""
+    source, target = (part[["lactate"]][:20] for part in domains)
+    _, told = compare(source, target)
+    assert "target.csv: 20 rows; 1 column\n" in told
+    assert "1 can't be told" in str(estimate_relative_missingness(source, target))
+    assert "can't be told\n" in told
+    assert "Of 1 column it can't be told whether the target shows more or less: the interval of r holds 0." in told
+    assert "any of the estimators will do" not in told
+
+
+def test_any_estimator_will_do_where_every_column_shows_less(domains, compare):
+    source, target = (part[["age"]] for part in domains)
+    assert "Deleting source values can imitate the target: any of the estimators will do." in compare(source, target)[1]
+
+
+def test_a_column_that_shows_more_by_chance_is_reconciled_with_the_verdict(compare):
+    """Of 40 columns with the same rates, one or two are expected to have an interval below zero."""
+    rng = np.random.default_rng(6)
+    source, target = (
+        pd.DataFrame(rng.random((2000, 40)) < 0.5, columns=[f"x{j}" for j in range(40)]).astype(float) for _ in range(2)
+    )
+    relative = estimate_relative_missingness(source, target)
+    assert relative.improper.sum() == 1 and relative.is_proper
+    _, told = compare(source, target)
+    assert "Deleting source values can imitate the target, as far as all columns together tell." in told
+    assert "Taken alone, 1 column would say that the target shows more; an exact test" in told
+    assert "FilteredRegressor where the target shows no more than the source" in told
 
 
 def test_a_rejection_says_where_to_read_on(clean, domains, compare):
@@ -91,6 +121,12 @@ def test_words_need_columns_of_their_own(domains, compare):
     code, told = compare(source.assign(ward="north"), target.assign(ward="south"))
     assert code == 1
     assert "source.csv, line 2, column 'ward': got 'north', expected a number; give levels a 0/1 column each" in told
+
+
+def test_columns_of_flags_are_read_as_zero_and_one(domains, compare):
+    words = compare(*(part.assign(age=part["age"] != 0) for part in domains))
+    assert words == compare(*(part.assign(age=(part["age"] != 0).astype(int)) for part in domains))
+    assert words[0] == 0
 
 
 def test_centred_columns_are_suspected(domains, compare):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,8 @@ NO_VALUE = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"}
     | {"N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
+# Fields of a column of flags, as pandas, R and spreadsheets write them.
+TRUTH = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
 # A message names at most so many columns.
 MOST_NAMES = 20
 
@@ -74,10 +77,16 @@ def read_text(
     return pd.DataFrame({name: text.mask(text.isin(NO_VALUE)) for name, text in parts.items()}, index=index)
 
 
-def numbers(text: pd.Series, path: str | Path, *, hint: str = "") -> pd.Series:
-    """Turn a column of `read_text` into floats, NaN where there is no value."""
+def numbers(text: pd.Series, path: str | Path, *, expected: str = "a number") -> pd.Series:
+    """Turn a column of `read_text` into floats, NaN where there is no value; one of True and False into 1 and 0."""
+    if text.dropna().isin(TRUTH.keys()).all():
+        text = text.map(TRUTH)
     values = pd.to_numeric(text, errors="coerce").astype("Float64").astype(np.float64)
-    refuse(text, text.notna() & ~np.isfinite(values), path, f"a number{hint}")
+    bad = text.notna() & ~np.isfinite(values)
+    # Whether it marks decimals or thousands can't be told from the field.
+    if bad.any() and re.fullmatch(r"[+-]?[\d.]*,[\d.,]+", text[bad].iloc[0].strip()):
+        expected = "a number with a decimal point and no comma"
+    refuse(text, bad, path, expected)
     return values
 
 

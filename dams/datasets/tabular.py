@@ -43,7 +43,7 @@ def load_csv(
         A file with one header line. Columns that are not named below are left out.
     numeric : columns of numbers
         Centred and scaled; an empty field becomes 0.
-    binary : columns of 0 and 1
+    binary : columns of 0 and 1, or of False and True
         An empty field becomes 0.
     categorical : columns of levels
         One 0/1 column a level; an empty field is 0 in all of them.
@@ -69,8 +69,8 @@ def load_csv(
 
 
 def _zero_or_one(text: pd.Series, path: str | Path) -> pd.Series:
-    values = numbers(text, path)
     expected = "0 or 1; list the column under `categorical` if it has levels"
+    values = numbers(text, path, expected=expected)
     refuse(text, text.notna() & ~values.isin([0.0, 1.0]), path, expected)
     return values
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dams.registry import load
 
 if TYPE_CHECKING:
-    from dams.experiments.config import Config
+    from dams.experiments.config import Config, Study
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,20 @@ THEORY_FIGURES: dict[str, Output] = {
 }
 
 
+def names_in_order(studies: Iterable[Study]) -> dict[str, list[str]]:
+    """Names of data sets and regimes as a configuration lists them."""
+    studies = list(studies)
+    return {
+        "dataset": list(dict.fromkeys(name for study in studies for name in study.datasets)),
+        "regime": list(dict.fromkeys(regime.name for study in studies for regime in study.regimes)),
+    }
+
+
 def wanted_outputs(config: Config) -> dict[str, dict[str, Any]]:
-    """Tables and figures of a run by file name: which output, of what kind, from which studies and data set."""
+    """Tables and figures of a run by file name: which output, of what kind, from which studies and data set.
+
+    `order` holds the names that these studies have, in their order.
+    """
     made: dict[str, dict[str, Any]] = {}
     for study_name, study in config.studies.items():
         for name in study.outputs:
@@ -107,4 +119,6 @@ def wanted_outputs(config: Config) -> dict[str, dict[str, Any]]:
                 file = f"{name}_{dataset}" if dataset else name
                 entry = made.setdefault(file, {"name": name, "kind": output.kind, "studies": [], "dataset": dataset})
                 entry["studies"].append(study_name)
+    for entry in made.values():
+        entry["order"] = names_in_order(config.studies[name] for name in entry["studies"])
     return made

@@ -52,12 +52,16 @@ class Claim(Strict):
 
 @dataclass(frozen=True)
 class Finding:
-    """One measurement made for a claim, or the reason why none could be made."""
+    """One measurement made for a claim, or the reason why none could be made.
+
+    `there` is what a measurement says of the data that it was made on, where these can't speak for the claim.
+    """
 
     place: str
     verdict: Verdict
     measurement: Measurement | None = None
     reason: str = ""
+    there: Verdict | None = None
 
 
 class ClaimsError(ValueError):
@@ -149,7 +153,7 @@ def check_claims(evidence: Evidence, claims: Sequence[Claim]) -> tuple[pd.DataFr
                 "kind": claim.check.kind,
                 "verdict": verdict.value,
                 "tested": sum(finding.measurement is not None for finding in findings),
-                "held": sum(finding.verdict is Verdict.SUPPORTED for finding in findings),
+                "held": sum((finding.there or finding.verdict) is Verdict.SUPPORTED for finding in findings),
                 **{f"closest_{key}": value for key, value in _row(closest_call(findings)).items() if key in _CLOSEST},
                 "reason": _join_reasons(reasons),
                 "errata": " ".join(claim.errata),
@@ -206,7 +210,7 @@ def _findings(check: Any, evidence: Evidence, scope: Scope) -> Iterator[Finding]
             verdict = decide(measured.interval, measured.region)
             if check.kind in ("eicu", "eicu_rates") and evidence.eicu_departure:
                 reason = f"{evidence.eicu_departure} (there: {verdict.value})"
-                yield Finding(place, Verdict.NOT_TESTABLE, measured, reason)
+                yield Finding(place, Verdict.NOT_TESTABLE, measured, reason, there=verdict)
             elif measured.draws is not None and measured.draws < FEWEST_DRAWS:
                 reason = f"{measured.draws} rate draws are too few to tell"
                 yield Finding(place, Verdict.UNDECIDED, measured, reason)

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from dams.datasets.registry import title_of
 from dams.experiments.records import write_csv
 from dams.report.evidence import COMPARISON_FIGURE, Evidence, NotTestable
-from dams.report.figures import new_figure, save_figure
+from dams.report.figures import new_figure, save_figure, say_what_lies_above, say_why_empty
 from dams.report.paper import SYNTHETIC, read_errata, read_published
 from dams.report.run_files import rows_of
 from dams.stats import Interval, crossed_bootstrap
@@ -109,13 +109,34 @@ def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def unlike_table1(comparison: pd.DataFrame, table1: pd.DataFrame) -> list[str]:
+    """Data sets whose scores in a run's own table 1 are of another study than those that are compared.
+
+    A comparison takes the study with the paper's settings that has the most entries, which need not be the table's.
+    """
+    for column, value in SYNTHETIC.items():
+        table1 = table1[(table1["regime"] != "opposing") | (table1[column] == value)]
+    where = ["dataset", "regime", "model", "method"]
+    shown = table1.groupby(where)["mean"].first().rename("shown")
+    ours = comparison[(comparison["table"] == "table1") & comparison["measured"].notna()]
+    ours = ours.assign(method=ours["method"].where(ours["variant"] == "corrected", ours["method"] + "_as_published"))
+    both = ours.join(shown, on=where, how="inner")
+    differ = (both["shown"] - both["measured"]).abs() >= 0.0005
+    return list(dict.fromkeys(both.loc[differ, "dataset"]))
+
+
 def published_against_measured(comparison: pd.DataFrame) -> Figure:
     """One dot a number, printed across and measured up; on the diagonal they agree."""
     figure, axes = new_figure(1, 1, width=5.4, height=4.2)
     panel = axes[0, 0]
     shown = comparison[comparison["measured"].notna() & (comparison["table"] == "table1")]
-    kept = shown[shown["measured"] <= 2 * comparison["published"].max()]
-    top = 1.08 * max([1.0, *kept["published"], *kept["measured"]])
+    if shown.empty:
+        panel.set_axis_off()
+        say_why_empty(panel, "Nothing to compare: this run has none of\nthe scores that the paper prints in table 1.")
+        return figure
+    most = 2 * comparison["published"].max()
+    kept = shown[shown["measured"] <= most]
+    top = 1.08 * max([1.0, *kept["published"], *kept["measured"], *kept["upper"].dropna().clip(upper=most)])
     panel.plot([0, top], [0, top], color="0.35", linewidth=0.8, linestyle=":")
     handles = []
     for dataset, part in kept.groupby("dataset", sort=False):
@@ -129,9 +150,7 @@ def published_against_measured(comparison: pd.DataFrame) -> Figure:
     panel.set_ylim(0, top)
     panel.set_xlabel("MSE/Var(Y) as printed")
     panel.set_ylabel("MSE/Var(Y) measured, with its interval")
-    if len(kept) < len(shown):
-        text = f"{len(shown) - len(kept)} above"
-        panel.annotate(text, (0.02, 0.98), xycoords="axes fraction", ha="left", va="top", fontsize=7)
+    say_what_lies_above(panel, len(shown) - len(kept), int((kept["upper"] > top).sum()), side="left")
     if handles:
         figure.legend(handles=handles, loc="outside right upper")
     return figure

@@ -10,9 +10,10 @@ from typing import Any
 import pandas as pd
 
 from dams.datasets.registry import DATASETS, title_of
-from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES, wanted_outputs
+from dams.experiments.outputs import OUTPUTS, THEORY_FIGURES, names_in_order, wanted_outputs
 from dams.report.evidence import Evidence
 from dams.report.run_files import read_json, read_table
+from dams.report.summary import in_display_order, in_given_order
 
 # Parts of a run with a folder of their own: all their tables and figures are shown.
 PARTS = {
@@ -151,11 +152,18 @@ def what_is_missing(evidence: Evidence) -> list[str]:
     return lines
 
 
+def records_in_order(evidence: Evidence) -> pd.DataFrame:
+    """Return the records in the order of the configuration, where that is known."""
+    if evidence.run is None:
+        return evidence.records
+    return in_given_order(evidence.records, names_in_order(evidence.run.studies.values()))
+
+
 def data_sources(evidence: Evidence, raw: Path) -> pd.DataFrame:
     """One row a data set and raw file: kind, rows and columns of the run, file, SHA-256, source, licence."""
-    used = list(dict.fromkeys(evidence.records["dataset"]))
+    used = dict.fromkeys(in_display_order(records_in_order(evidence))["dataset"])
     rows: list[dict[str, Any]] = []
-    for name in sorted(used, key=lambda n: (list(DATASETS).index(n) if n in DATASETS else len(DATASETS), n)):
+    for name in used:
         kind = DATASETS[name].kind if name in DATASETS else "own"
         about = {"dataset": title_of(name), "what": _KINDS[kind]}
         files = (read_json(raw / f"{name}.json") or []) if kind == "uci" else []

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
-from dams.report.figures import legend_below, line_of, new_figure, say_that_all_failed
+from dams.report.figures import legend_below, line_of, new_figure, say_what_lies_above, say_why_empty
 from dams.report.summary import Bootstrap, in_display_order
 
 # A draw of the rates, which all β and methods of a study share, with one kind of labels.
@@ -44,7 +44,7 @@ def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figur
         whole = methods if above.empty else [name for name in methods if (dataset, name) not in fewer]
         _draw(axes[0, column], shown, labels, whole, bootstrap)
         if shown.empty:
-            say_that_all_failed(axes[0, column])
+            say_why_empty(axes[0, column], "every fit failed")
         axes[0, column].set_title(title_of(dataset))
         axes[-1, column].set_xlabel("‖mˢ − mᵗ‖₂")
         if not above.empty:
@@ -97,11 +97,7 @@ def _limit(panels: Sequence[Axes], records: pd.DataFrame, datasets: list[str], *
     panels[0].set_ylim(bottom, top)
     for panel, dataset in zip(panels, datasets, strict=True):
         hidden = int((_points(records[records["dataset"] == dataset])["score"] > top).sum())
-        if hidden:
-            points = "point" if hidden == 1 else "points"
-            panel.annotate(
-                f"{hidden} {points} above", (0.98, 0.98), xycoords="axes fraction", ha="right", va="top", fontsize=7
-            )
+        say_what_lies_above(panel, hidden, side="right")
 
 
 def _points(records: pd.DataFrame) -> pd.DataFrame:

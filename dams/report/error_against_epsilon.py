@@ -1,15 +1,17 @@
 """Figure 2a: the error of linear predictors against ε in the synthetic scenarios."""
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
-from dams.report.figures import legend_below, line_of, new_figure, say_that_all_failed
-from dams.report.summary import Bootstrap, summarise
+from dams.report.figures import Line, legend_below, line_of, new_figure, say_what_lies_above, say_why_empty
+from dams.report.summary import Bootstrap, on_fewer_cells, summarise
 
 LABEL_TITLES = {
     "structural": "labels of the stated equations",
@@ -17,9 +19,18 @@ LABEL_TITLES = {
 }
 
 
+# Where an axis must end below some means: so much of the range of medians, which a few bad fits do not move, is left.
+ROOM = 0.5
+
+
 def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
-    """Mean and interval over runs: one column a scenario, one row a regime and kind of label, one line a method."""
-    summary = summarise(records[records["epsilon"].notna() & (records["model"] == "linear")], bootstrap)
+    """Mean and interval over runs: one column a scenario, one row a regime and kind of label, one line a method.
+
+    A method that was run on fewer cells than others is marked: other cells have other errors.
+    """
+    records = records[records["epsilon"].notna() & (records["model"] == "linear")]
+    summary = summarise(records, bootstrap)
+    fewer = set(summary.loc[on_fewer_cells(summary), "method"])
     datasets = list(summary["dataset"].unique())
     rows = list(summary[["regime", "labels"]].drop_duplicates().itertuples(index=False, name=None))
     several_regimes = len(set(summary["regime"])) > 1
@@ -32,20 +43,17 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
         sharey="row",
     )
     methods = [name for name in METHODS if name in set(summary["method"])]
+    labels = {name: METHODS[name].title + (" (fewer cells)" if name in fewer else "") for name in methods}
     for (row, (regime, label)), (column, dataset) in product(enumerate(rows), enumerate(datasets)):
         panel = axes[row, column]
-        shown = summary[(summary["dataset"] == dataset) & (summary["regime"] == regime) & (summary["labels"] == label)]
+        shown = _part(summary, dataset=dataset, regime=regime, labels=label)
         for method in methods:
-            line, points = line_of(method), shown[shown["method"] == method].sort_values("epsilon")
-            panel.fill_between(
-                points["epsilon"], points["lower"], points["upper"], color=line.color, alpha=0.2, linewidth=0
-            )
-            panel.plot(points["epsilon"], points["mean"], label=METHODS[method].title, **line.options())
+            _draw(panel, shown[shown["method"] == method].sort_values("epsilon"), line_of(method), labels[method])
         if shown.empty:
             panel.set_axis_off()
             continue
         if shown["mean"].isna().all():
-            say_that_all_failed(panel)
+            say_why_empty(panel, "every fit failed")
         panel.axhline(1, color="0.35", linewidth=0.8, linestyle=":")
         # Above the middle, where all predictors agree and do better.
         panel.annotate("label mean", (0.5, 1), ha="center", va="bottom", fontsize=7, color="0.35")
@@ -55,11 +63,44 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
         panel.set_xlabel("ε   (mˢ = [1 − ε, ε],  mᵗ = [ε, 1 − ε])")
         panel.set_ylabel("target MSE / Var(Y)")
     _name_outer_axes(axes)
-    for row, (_, label) in enumerate(rows):
+    for row, (regime, label) in enumerate(rows):
+        here = {"regime": regime, "labels": label}
+        _limit(axes[row], _part(records, **here), [_part(summary, dataset=name, **here) for name in datasets])
         if label == "random_linear":
             axes[row, 0].set_ylim(bottom=0)
     legend_below(figure, axes[0, 0], columns=len(methods))
     return figure
+
+
+def _part(frame: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    return frame[np.all([frame[column] == value for column, value in wanted.items()], axis=0)]
+
+
+def _draw(panel: Axes, points: pd.DataFrame, line: Line, label: str) -> None:
+    look = line.options()
+    if points["mean"].notna().sum() == 1:
+        # One point makes neither line nor band: what has no marker gets one, as broad as its line is, and the interval
+        # is a bar.
+        look |= {} if line.marker else {"marker": "o", "markersize": 2 * line.width}
+        panel.vlines(points["epsilon"], points["lower"], points["upper"], color=line.color, alpha=0.5)
+    panel.fill_between(points["epsilon"], points["lower"], points["upper"], color=line.color, alpha=0.2, linewidth=0)
+    panel.plot(points["epsilon"], points["mean"], label=label, **look)
+
+
+def _limit(panels: Sequence[Axes], records: pd.DataFrame, shown: Sequence[pd.DataFrame]) -> None:
+    """Keep a few bad fits from squeezing the rest, and count what lies above."""
+    medians = [1.0, *records.groupby(["dataset", "epsilon", "method"])["score"].median().dropna()]
+    low, high = min(medians), max(medians)
+    # Where all medians agree, their range is no measure.
+    room = ROOM * max(high - low, 0.1)
+    top = high + room
+    if not any((part["mean"] > top).any() for part in shown):
+        return
+    panels[0].set_ylim(low - room / 5, top)
+    for panel, part in zip(panels, shown, strict=True):
+        points = int((part["mean"] > top).sum())
+        intervals = int(((part["mean"] <= top) & (part["upper"] > top)).sum())
+        say_what_lies_above(panel, points, intervals, side="right")
 
 
 def _name_outer_axes(axes: np.ndarray) -> None:

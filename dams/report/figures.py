@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 
@@ -95,9 +95,19 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int, room: int = 2) -> 
         figure.set_figheight(figure.get_figheight() + extent.height / figure.dpi * (rows - room) / rows)
 
 
-def say_that_all_failed(panel: Axes) -> None:
+def say_why_empty(panel: Axes, reason: str) -> None:
     """Write into a panel why it is empty."""
-    panel.text(0.5, 0.5, "every fit failed", transform=panel.transAxes, ha="center", va="center", color="0.35")
+    panel.text(0.5, 0.5, reason, transform=panel.transAxes, ha="center", va="center", color="0.35")
+
+
+def say_what_lies_above(panel: Axes, points: int, intervals: int = 0, *, side: Literal["left", "right"]) -> None:
+    """Count in a corner the points beyond the upper end of an axis, and the intervals of others that reach beyond."""
+    counts = {"point": points, "interval": intervals}
+    told = [f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count]
+    if told:
+        corner = (0.98 if side == "right" else 0.02, 0.98)
+        text = f"{' and '.join(told)} above"
+        panel.annotate(text, corner, xycoords="axes fraction", ha=side, va="top", fontsize=7)
 
 
 def save_figure(figure: Figure, stem: str | Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dams.experiments.outputs import OUTPUTS
 from dams.experiments.records import read_records
-from dams.report.summary import Bootstrap
+from dams.report.summary import Bootstrap, in_given_order
 
 
 def make_output(path: str | Path, params: Any) -> Any:
@@ -16,4 +16,5 @@ def make_output(path: str | Path, params: Any) -> Any:
     records = records[records["experiment"].isin(made["studies"])]
     if made["dataset"]:
         records = records[records["dataset"] == made["dataset"]]
+    records = in_given_order(records, made["order"])
     return OUTPUTS[made["name"]].make(records, Bootstrap(**params.bootstrap, seed=params.seed))

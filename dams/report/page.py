@@ -17,8 +17,17 @@ from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
 from dams.files import whole_file
 from dams.report.claims import Verdict, check_claims, read_claims
-from dams.report.comparison import compare
-from dams.report.contents import PART_NAMES, PARTS, Item, data_sources, outputs_of, parts_of, what_is_missing
+from dams.report.comparison import compare, unlike_table1
+from dams.report.contents import (
+    PART_NAMES,
+    PARTS,
+    Item,
+    data_sources,
+    outputs_of,
+    parts_of,
+    records_in_order,
+    what_is_missing,
+)
 from dams.report.evidence import COMPARISON_FIGURE, Evidence
 from dams.report.markup import (
     Cell,
@@ -87,6 +96,7 @@ def render(evidence: Evidence, raw: Path) -> str:
         comparison=_comparison(comparison),
         agreement=_agreement(comparison),
         explaining=[e for e in read_errata().values() if e.id in " ".join(comparison["errata"].fillna("")).split()],
+        unlike_table1=_unlike_table1(evidence, comparison),
         comparison_figure=_comparison_figure(evidence),
         tables=[_shown(evidence, item) for item in outputs if item.kind == "table"],
         figures=[_shown(evidence, item) for item in outputs if item.kind == "figure"],
@@ -119,7 +129,7 @@ def check_or_read_comparison(evidence: Evidence) -> pd.DataFrame:
 
 def _overview(evidence: Evidence) -> dict[str, Any]:
     """Say in numbers what the run covers."""
-    records = evidence.records
+    records = records_in_order(evidence)
     cells = records[["experiment", "dataset", "regime", "epsilon", "draw"]].drop_duplicates()
 
     datasets = dict.fromkeys(in_display_order(records)["dataset"])
@@ -196,6 +206,13 @@ def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
     }
 
 
+def _unlike_table1(evidence: Evidence, comparison: pd.DataFrame) -> list[str]:
+    name = "tables/table1.csv"
+    if not evidence.owns(name):
+        return []
+    return [title_of(dataset) for dataset in unlike_table1(comparison, read_table(evidence.folder / name))]
+
+
 def _comparison_figure(evidence: Evidence) -> Shown | None:
     stem = f"figures/{COMPARISON_FIGURE}"
     files = tuple(file for suffix in ("svg", "pdf", "png") if evidence.owns(file := f"{stem}.{suffix}"))
@@ -236,7 +253,7 @@ def _two_way(evidence: Evidence) -> Shown:
 
     A sweep over ε is a figure, and its rows would hide the others.
     """
-    records = evidence.records
+    records = records_in_order(evidence)
     sweeps = records.groupby("experiment")["epsilon"].transform("nunique") > 1
     records = records if sweeps.all() else records[~sweeps]
     names = [name for name in ("source", "nonparametric", "oracle") if name in set(records["method"])]

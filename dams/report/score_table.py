@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
 from dams.models import MODELS
+from dams.report.summary import on_fewer_cells
 from dams.report.tables import REGIME_SYMBOLS, Entry, Section
 
 # Marks a mean over fewer cells than the others of its block have: other cells, so not to be compared with them.
@@ -81,18 +82,50 @@ def _text(row: Mapping[Any, Any], intervals: bool) -> str:
 
 def design_notes(summary: pd.DataFrame) -> list[str]:
     """Say how many repeats stand behind the numbers, and how many fits failed."""
-    repeats = summary.groupby("model", sort=False).agg(draws=("draws", "max"), betas=("betas", "max"))
-    per_model = "; ".join(f"{MODELS[str(m)].title}: {row.draws} draws × {row.betas} β" for m, row in repeats.iterrows())
-    failures = int(summary["failures"].sum())
-    notes = [f"Repeats per entry: {per_model}.", f"Fits that failed: {failures}."]
-    cells = summary["draws"] * summary["betas"]
-    fewer = summary[
-        cells < cells.groupby([summary[name] for name in [*COLUMN, "model"]], dropna=False).transform("max")
-    ]
-    if not fewer.empty:
-        sizes = fewer.drop_duplicates(["method", "draws", "betas"]).to_dict("records")
-        which = "; ".join(f"{METHODS[row['method']].title}: {row['draws']} × {row['betas']}" for row in sizes)
+    fewer = on_fewer_cells(summary)
+    whole = summary[~fewer].drop_duplicates([*COLUMN, "model"])
+    repeats = {model: _repeats(part, "{} draws × {} β") for model, part in whole.groupby("model", sort=False)}
+    notes = [f"Repeats per entry: {_by_model(repeats)}.", f"Fits that failed: {int(summary['failures'].sum())}."]
+    if fewer.any():
+        marked = {
+            model: ", ".join(
+                f"{METHODS[str(method)].title} {_repeats(rows, '{} × {}')}"
+                for method, rows in part.groupby("method", sort=False)
+            )
+            for model, part in summary[fewer].groupby("model", sort=False)
+        }
+        which = _by_model(marked)
         notes.insert(
             1, f"{FEWER} Over fewer cells ({which}), so never bold; paired differences compare on the same cells."
         )
     return notes
+
+
+def _by_model(texts: Mapping[Any, str]) -> str:
+    """Join what is said of each model family; of those of which the same is said, once."""
+    families: dict[str, list[str]] = {}
+    for model in [name for name in MODELS if name in texts]:
+        families.setdefault(texts[model], []).append(MODELS[model].title)
+    return "; ".join(f"{_listed(names)}: {text}" for text, names in families.items())
+
+
+def _repeats(rows: pd.DataFrame, form: str) -> str:
+    """Draws and β of columns, one row each: once where all agree, else with the columns that have as many."""
+    sizes = [form.format(row["draws"], row["betas"]) for row in rows.to_dict("records")]
+    if len(set(sizes)) == 1:
+        return sizes[0]
+    heads = column_heads(rows[COLUMN])
+    of_dataset: dict[str, set[str]] = {}
+    for (dataset, *_), size in zip(heads, sizes, strict=True):
+        of_dataset.setdefault(dataset, set()).add(size)
+    places: dict[str, dict[str, None]] = {}
+    for (dataset, *others), size in zip(heads, sizes, strict=True):
+        place = dataset if len(of_dataset[dataset]) == 1 else f"{dataset} ({', '.join(others)})"
+        places.setdefault(size, {})[place] = None
+    return ", ".join(f"{size} on {_listed(list(names))}" for size, names in places.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as one list in words."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

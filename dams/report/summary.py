@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,13 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
     return in_display_order(pd.DataFrame(rows))
 
 
+def on_fewer_cells(summary: pd.DataFrame) -> pd.Series:
+    """Which rows of `summarise` are means over fewer cells than those of other methods in the same place."""
+    places = [summary[name] for name in COMPARISON if name != "experiment"]
+    cells = summary["draws"] * summary["betas"]
+    return cells < cells.groupby(places, dropna=False).transform("max")
+
+
 def paired_differences(records: pd.DataFrame, reference: str, bootstrap: Bootstrap) -> pd.DataFrame:
     """Difference of every method's score from `reference`, cell by cell, with its interval.
 
@@ -108,16 +115,28 @@ def paired_differences(records: pd.DataFrame, reference: str, bootstrap: Bootstr
 
 
 def in_display_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort rows as tables and figures show them: names in their registered order, others after them."""
+    """Sort rows as tables and figures show them: names in their registered order, others after them as they come."""
     if frame.empty:
         return frame
 
     def key(column: pd.Series) -> pd.Series:
-        known = {name: rank for rank, name in enumerate(_ORDER.get(str(column.name), ()))}
-        return column.map(lambda name: (known.get(name, len(known)), name)) if known else column
+        known = _ORDER.get(str(column.name))
+        if known is None:
+            return column
+        ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*known, *column]))}
+        return column.map(ranks)
 
     order = ["dataset", "regime", "epsilon", "labels", "experiment", "model", "method"]
     return frame.sort_values(order, key=key, kind="stable", ignore_index=True)
+
+
+def in_given_order(records: pd.DataFrame, order: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Sort records, which are kept by the alphabet, by lists of names for some columns, the first column first."""
+
+    def key(column: pd.Series) -> pd.Series:
+        return column.map({name: rank for rank, name in enumerate(order[str(column.name)])})
+
+    return records.sort_values(list(order), key=key, kind="stable", ignore_index=True)
 
 
 def _groups(records: pd.DataFrame, columns: list[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

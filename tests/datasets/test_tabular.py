@@ -85,12 +85,27 @@ def test_a_header_without_rows(write):
     ("options", "message"),
     [
         ({"numeric": ["x"]}, r"line 3, column 'x': got 'two', expected a number"),
-        ({"binary": ["x"]}, r"line 3, column 'x': got 'two', expected a number"),
+        ({"binary": ["x"]}, r"line 3, column 'x': got 'two', expected 0 or 1; list .* `categorical`"),
     ],
 )
 def test_a_field_that_is_no_number(write, options, message):
     with pytest.raises(ValueError, match=message):
         load_csv(write("x", "1", "two"), **options)
+
+
+@pytest.mark.parametrize("words", [("True", "False"), ("TRUE", "FALSE"), ("true", "false")])
+def test_a_flag_in_words(write, words):
+    yes, no = words
+    table = load_csv(write("x,y", f"{yes},1", f"{no},0", ",1"), binary=["x", "y"]).covariates
+    np.testing.assert_array_equal(table["x"], [1, 0, 0])
+    with pytest.raises(ValueError, match=r"line 3, column 'x': got 'False', expected 0 or 1"):
+        load_csv(write("x", "1", "False"), binary=["x"])
+
+
+@pytest.mark.parametrize("number", ["1,1247", "-0,5", ",5", "1.234,5"])
+def test_decimal_commas_are_named(write, number):
+    with pytest.raises(ValueError, match=f"got '{number}', expected a number with a decimal point and no comma"):
+        load_csv(write("x;y", "1;1", f"{number};2"), numeric=["x", "y"], separator=";")
 
 
 def test_a_flag_that_is_neither(write):

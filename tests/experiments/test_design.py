@@ -104,7 +104,9 @@ def test_outputs_gather_all_studies_that_ask_for_them(small, study):
         "kind": "figure",
         "studies": ["one"],
         "dataset": None,
+        "order": {"dataset": study["datasets"], "regime": ["opposing"]},
     }
+    assert made["table1"]["order"]["dataset"] == [*study["datasets"], "digits", "diabetes"]
     assert {name: entry["dataset"] for name, entry in made.items() if entry["name"] == "intervals"} == {
         "intervals_digits": "digits",
         "intervals_diabetes": "diabetes",

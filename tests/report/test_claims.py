@@ -13,9 +13,19 @@ from hypothesis import strategies as st
 from dams.datasets.arrays import save_covariates
 from dams.experiments.data import write_json
 from dams.experiments.records import write_csv
-from dams.report.claims import ClaimsError, Verdict, check_claim, check_claims, combine, decide, read_claims
+from dams.report.claims import (
+    ClaimsError,
+    Verdict,
+    check_claim,
+    check_claims,
+    combine,
+    decide,
+    read_claims,
+    write_claims,
+)
 from dams.report.evidence import Evidence
 from dams.report.expectations import Region
+from dams.report.page import write_page
 from dams.report.paper import read_errata
 from dams.stats import Interval
 
@@ -180,6 +190,20 @@ def test_eicu_claims_need_real_patients(tmp_path, simulated, auroc, expected):
         got, findings = check_claim(check, Evidence(tmp_path))
         assert got is Verdict.NOT_TESTABLE
         assert "H1 and H2 are hospitals 264 and 73, the paper's 73 and 264 (there: " in findings[0].reason
+
+
+def test_measurements_on_another_cohort_are_counted_by_what_they_say_there(tmp_path):
+    score = {"variant": "corrected", "method": "imputed", "metric": "auroc"}
+    scores = [
+        score | {"source": source, "target": target, "value": value, "lower": value, "upper": value}
+        for source, target, value in (("H2", "H1", 0.5), ("H1", "H2", 0.6))
+    ]
+    write_csv(pd.DataFrame(scores), tmp_path / "eicu" / "scores.csv")
+    row = check_claims(Evidence(tmp_path), read_claims())[0].set_index("id").loc["eicu_imputation_is_baseline"]
+    assert (row["verdict"], row["tested"], row["held"]) == ("not testable here", 2, 1)
+    write_claims(tmp_path)
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    assert "1 of 2 measurements as expected there<" in page
 
 
 @pytest.mark.parametrize(

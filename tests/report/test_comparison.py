@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reports import make_folder
 
 from dams.experiments.data import write_json
 from dams.experiments.records import write_csv
-from dams.report.comparison import LOOKS, compare, published_against_measured, write_comparison
+from dams.report.comparison import LOOKS, compare, published_against_measured, unlike_table1, write_comparison
 from dams.report.evidence import Evidence
+from dams.report.page import write_page
 from dams.report.paper import read_errata, read_published
 
 
@@ -112,6 +114,30 @@ def test_another_cohort_is_not_held_against_the_paper(tmp_path):
     assert found["inside"] is None and found["errata"] == ""
 
 
+def test_numbers_of_another_study_than_table1_are_told(tmp_path):
+    """The study in the table may have other settings, or fewer repeats, than the one that is compared."""
+    make_folder(tmp_path)
+    words = 'on Thyroid not the one in <a href="#table1">table 1</a> below'
+    assert words not in write_page(tmp_path).read_text(encoding="utf-8")
+    table = pd.read_csv(tmp_path / "tables" / "table1.csv")
+    write_csv(
+        table.assign(mean=table["mean"] + 0.01 * (table["dataset"] != "redundant")), tmp_path / "tables/table1.csv"
+    )
+    assert words in write_page(tmp_path).read_text(encoding="utf-8")
+
+
+def test_table1_is_compared_in_the_papers_columns_alone(folder):
+    found = compare(Evidence(folder))
+    ours = found[found["measured"].notna()]
+    method = ours["method"].where(ours["variant"] == "corrected", "closed_form_as_published")
+    table = ours.assign(method=method, mean=ours["measured"], epsilon=np.nan, labels="random_linear")
+    assert unlike_table1(found, table) == []
+    elsewhere = table.assign(dataset="redundant", regime="opposing", epsilon=0.5, mean=9.0)
+    assert unlike_table1(found, pd.concat([table, elsewhere])) == []
+    as_published = table["method"] == "closed_form_as_published"
+    assert unlike_table1(found, table.assign(mean=table["mean"] + as_published)) == ["adult", "thyroid"]
+
+
 def test_errata_explain_only_what_they_match():
     erratum = read_errata()["E12"]
     assert erratum.concerns({"table": "eicu", "method": "nonparametric", "metric": "auroc"})
@@ -130,7 +156,24 @@ def test_the_figure_tells_data_sets_apart_twice(folder):
     assert dots == table["measured"].notna().sum()
 
 
+def test_intervals_end_within_the_axes_or_are_counted(folder):
+    table = compare(Evidence(folder))
+    row = table["measured"].first_valid_index()
+    most = 2 * table["published"].max()
+    for upper, notes in ((0.9 * most, []), (5 * most, ["1 interval above"])):
+        table.loc[row, "upper"] = upper
+        (panel,) = published_against_measured(table).axes
+        assert panel.get_ylim()[1] > min(upper, most)
+        assert [text.get_text() for text in panel.texts] == notes
+    table.loc[row, "measured"] = 4 * most
+    (panel,) = published_against_measured(table).axes
+    assert [text.get_text() for text in panel.texts] == ["1 point above"]
+
+
 def test_files_are_written_even_with_nothing_to_compare(tmp_path):
     write_comparison(tmp_path)
     assert pd.read_csv(tmp_path / "comparison.csv")["measured"].isna().all()
     assert (tmp_path / "figures" / "published_against_measured.svg").exists()
+    (panel,) = published_against_measured(compare(Evidence(tmp_path))).axes
+    assert not panel.axison
+    assert "Nothing to compare" in panel.texts[0].get_text()

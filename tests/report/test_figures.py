@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 from dams.experiments.methods import METHODS, Method
@@ -193,6 +194,34 @@ def test_without_an_oracle_a_method_on_fewer_cells_is_marked(crossed_records):
         figure = draw("error_against_distance", shown)
         assert [text.get_text() for text in figure.legends[0].get_texts()] == [label, "Closed-form"]
         assert {line.get_label(): len(line.get_xdata()) for line in figure.axes[0].get_lines()}[label] > 0
+
+
+def test_a_single_epsilon_shows_every_method_and_its_interval(epsilon_records):
+    """A line of one point is nothing to see, and neither is its band."""
+    panel = draw("error_against_epsilon", epsilon_records[epsilon_records["epsilon"] == 0.1]).axes[0]
+    lines = [line for line in panel.get_lines() if line.get_label() in ("Oracle", "Source", "Closed-form")]
+    assert len(lines) == 3 and all(line.get_marker() not in ("", "None") for line in lines)
+    bars = [c.get_segments()[0] for c in panel.collections if isinstance(c, LineCollection)]
+    assert len(bars) == 3 and all(bar[1, 1] > bar[0, 1] for bar in bars)
+
+
+def test_a_method_on_fewer_cells_is_marked_over_epsilon_too(epsilon_records):
+    fewer = epsilon_records[epsilon_records["method"].ne("source") | epsilon_records["draw"].eq(0)]
+    labels = [text.get_text() for text in draw("error_against_epsilon", fewer).legends[0].get_texts()]
+    assert labels == ["Oracle", "Source (fewer cells)", "Closed-form"]
+
+
+def test_one_bad_fit_does_not_squeeze_the_rest_over_epsilon(epsilon_records):
+    records = epsilon_records.copy()
+    panels = draw("error_against_epsilon", records).axes
+    assert not [text for panel in panels for text in panel.texts if "above" in text.get_text()]
+    bad = records[(records["dataset"] == "redundant") & (records["labels"] == "structural")].index[0]
+    records.loc[bad, "score"] = 500.0
+    panels = draw("error_against_epsilon", records).axes
+    told = {p.get_title(): [t.get_text() for t in p.texts if t.get_text().endswith("above")] for p in panels}
+    assert [notes for title, notes in told.items() if "Redundant" in title and "stated" in title] == [["1 point above"]]
+    assert sum(map(len, told.values())) == 1
+    assert all(-1 < panel.get_ylim()[0] < 0.5 and 1 < panel.get_ylim()[1] < 2 for panel in panels)
 
 
 def test_every_regime_has_panels_of_its_own(epsilon_records):

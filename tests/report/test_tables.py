@@ -1,5 +1,6 @@
 """Tables: what is bold and grey, what LaTeX and Markdown get, and the numbers beside them."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_a_mean_over_fewer_cells_is_marked_and_never_bold(make_records, means):
     rows = cells(table)
     assert rows["Two-way (ours)"] == [Entry("0.200†")]
     assert rows["Source"] == [Entry("0.500", bold=True)]
-    assert any("† Over fewer cells (Two-way (ours): 1 × 1)" in note for note in table.notes)
+    assert any("† Over fewer cells (Linear regression: Two-way (ours) 1 × 1)" in note for note in table.notes)
     assert r"$\dagger$" in table.to_latex()
 
 
@@ -73,7 +74,7 @@ def test_an_oracle_over_fewer_cells_is_marked_too(make_records):
     table = table1(records, QUICK)
     assert cells(table)["Oracle"] == [Entry("0.500†", grey=True)]
     assert cells(table)["Source"] == [Entry("0.500", bold=True)]
-    assert any("† Over fewer cells (Oracle: 1 × 1)" in note for note in table.notes)
+    assert any("† Over fewer cells (Linear regression: Oracle 1 × 1)" in note for note in table.notes)
 
 
 def test_the_oracle_is_grey_and_alone_so(scores):
@@ -87,6 +88,42 @@ def test_what_has_no_number_is_a_dash_and_its_failures_are_counted(scores):
     assert cells(table)["Non-parametric"][1] == Entry("—")
     assert "Fits that failed: 2." in table.notes
     assert "Repeats per entry: Linear regression: 2 draws × 1 β." in table.notes
+
+
+def test_repeats_are_those_of_the_columns(make_records):
+    sizes = {
+        ("linear", "redundant", "opposing"): (3, 1),
+        ("linear", "adult", "nested"): (4, 2),
+        ("linear", "adult", "free"): (4, 2),
+        ("linear", "bank", "nested"): (4, 2),
+        ("linear", "bank", "free"): (2, 2),
+        **{(model, dataset, "nested"): (2, 2) for model in ("mlp", "xgboost") for dataset in ("adult", "bank")},
+    }
+    table = table1(make_records(_grid(sizes, "oracle")), QUICK)
+    assert table.notes[0] == (
+        "Repeats per entry: Linear regression: 3 draws × 1 β on Redundant features, 4 draws × 2 β on Adult and Bank "
+        "(mˢ ≤ mᵗ), 2 draws × 2 β on Bank (mˢ ? mᵗ); XGBoost and MLP: 2 draws × 2 β."
+    )
+
+
+def test_fewer_cells_are_told_by_model_and_where_they_differ_by_column(make_records):
+    datasets = ("adult", "bank")
+    whole = {(model, dataset, "nested"): (3, 2) for model in ("linear", "xgboost", "mlp") for dataset in datasets}
+    imputed = {("linear", dataset, "nested"): (1, betas) for dataset, betas in zip(datasets, (2, 1), strict=True)}
+    two_way = dict.fromkeys(whole, (1, 2))
+    rows = [*_grid(whole, "source"), *_grid(imputed, "imputed"), *_grid(two_way, "two_way")]
+    note = table1(make_records(rows), QUICK).notes[1]
+    assert note.startswith(
+        "† Over fewer cells (Linear regression: Imputed 1 × 2 on Adult, 1 × 1 on Bank, Two-way (ours) 1 × 2; "
+        "XGBoost and MLP: Two-way (ours) 1 × 2), so never bold;"
+    )
+
+
+def _grid(sizes, method):
+    """Rows of a method with so many draws and β for every model, data set and regime."""
+    for (model, dataset, regime), (draws, betas) in sizes.items():
+        for draw, beta in product(range(draws), range(betas)):
+            yield {"model": model, "dataset": dataset, "regime": regime, "method": method, "draw": draw, "beta": beta}
 
 
 def test_heads_tell_columns_apart(make_records):
@@ -249,8 +286,20 @@ def test_outputs_are_made_from_the_studies_and_the_data_set_that_ask(crossed_rec
     path = tmp_path / "records.csv"
     write_csv(pd.concat([crossed_records, second]), path)
     bootstrap = {"replicates": 50, "confidence": 0.9}
-    made = {"name": "intervals", "studies": ["one"], "dataset": "bank"}
+    order = {"dataset": ["adult", "bank"], "regime": ["nested", "free"]}
+    made = {"name": "intervals", "studies": ["one"], "dataset": "bank", "order": order}
     table = make_output(path, SimpleNamespace(made=made, bootstrap=bootstrap, seed=1))
     assert set(table.data["experiment"]) == {"one"}
     assert set(table.data["dataset"]) == {"bank"}
     assert "90%" in table.title
+
+
+def test_names_of_a_users_own_come_in_the_order_of_the_configuration(make_records, tmp_path):
+    """After those of the paper, which have an order of their own; the records are kept by the alphabet."""
+    order = {"dataset": ["ward", "clinic", "adult"], "regime": ["severe", "mild", "nested"]}
+    rows = [{"dataset": dataset, "regime": regime} for dataset, regime in product(*map(sorted, order.values()))]
+    write_csv(make_records(rows), tmp_path / "records.csv")
+    made = {"name": "table1", "studies": ["one"], "dataset": None, "order": order}
+    table = make_output(tmp_path / "records.csv", SimpleNamespace(made=made, bootstrap={"replicates": 50}, seed=1))
+    regimes = ["mˢ ≤ mᵗ", "severe", "mild"]
+    assert table.heads == list(product(["Adult", "Ward", "Clinic"], regimes))
