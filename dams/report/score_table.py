@@ -77,7 +77,7 @@ def _cells(row: Mapping[Any, Any]) -> int:
 def _text(row: Mapping[Any, Any], intervals: bool) -> str:
     text = f"{row['mean']:.3f}"
     # A single run has no interval.
-    return f"{text} ({row['lower']:.3f} – {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
+    return f"{text} ({row['lower']:.3f} to {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
 
 
 def design_notes(summary: pd.DataFrame) -> list[str]:
