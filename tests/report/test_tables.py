@@ -107,6 +107,10 @@ def test_repeats_are_those_of_the_columns(make_records):
     )
 
 
+def test_one_draw_is_no_draws(make_records):
+    assert table1(make_records([{}]), QUICK).notes[0] == "Repeats per entry: Linear regression: 1 draw × 1 β."
+
+
 def test_fewer_cells_are_told_by_model_and_where_they_differ_by_column(make_records):
     datasets = ("adult", "bank")
     whole = {(model, dataset, "nested"): (3, 2) for model in ("linear", "xgboost", "mlp") for dataset in datasets}
