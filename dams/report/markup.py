@@ -119,11 +119,17 @@ class DataTable:
 def data_table(frame: pd.DataFrame, heads: dict[str, str] | None = None) -> DataTable:
     """Show the columns named in `heads`, by these heads; by default all, by their names. What is empty is left out."""
     frame = frame.reset_index(drop=True)
-    named = heads or {c: str(c).replace("_", " ").capitalize() for c in frame.columns}
+    named = heads or {c: _head(str(c)) for c in frame.columns}
     chosen = {column: head for column, head in named.items() if frame[column].notna().any()}
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in chosen]
     rows = [[cell(row[c]) for c in chosen] for row in frame.to_dict("records")]
     return DataTable(list(chosen.values()), rows, numeric)
+
+
+def _head(name: str) -> str:
+    """A column's name in words; a single letter at its start is a symbol, which keeps its case."""
+    words = name.replace("_", " ")
+    return words if len(words.split(" ")[0]) == 1 else words.capitalize()
 
 
 def cell(value: Any) -> Cell:

@@ -48,5 +48,5 @@ def _entry(row: dict | None) -> Entry:
     text = f"{row['difference']:+.3f}"
     # A single cell has no interval.
     if not math.isnan(row["lower"]):
-        text += f" ({row['lower']:+.3f} – {row['upper']:+.3f})"
+        text += f" ({row['lower']:+.3f} to {row['upper']:+.3f})"
     return Entry(text.replace("-", "−"), bold=bool(row["lower"] > 0 or row["upper"] < 0))

@@ -77,20 +77,19 @@ def _cells(row: Mapping[Any, Any]) -> int:
 def _text(row: Mapping[Any, Any], intervals: bool) -> str:
     text = f"{row['mean']:.3f}"
     # A single run has no interval.
-    return f"{text} ({row['lower']:.3f} – {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
+    return f"{text} ({row['lower']:.3f} to {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
 
 
 def design_notes(summary: pd.DataFrame) -> list[str]:
     """Say how many repeats stand behind the numbers, and how many fits failed."""
     fewer = on_fewer_cells(summary)
     whole = summary[~fewer].drop_duplicates([*COLUMN, "model"])
-    repeats = {model: _repeats(part, "{} draws × {} β") for model, part in whole.groupby("model", sort=False)}
+    repeats = {model: _repeats(part, units=True) for model, part in whole.groupby("model", sort=False)}
     notes = [f"Repeats per entry: {_by_model(repeats)}.", f"Fits that failed: {int(summary['failures'].sum())}."]
     if fewer.any():
         marked = {
             model: ", ".join(
-                f"{METHODS[str(method)].title} {_repeats(rows, '{} × {}')}"
-                for method, rows in part.groupby("method", sort=False)
+                f"{METHODS[str(method)].title} {_repeats(rows)}" for method, rows in part.groupby("method", sort=False)
             )
             for model, part in summary[fewer].groupby("model", sort=False)
         }
@@ -109,9 +108,12 @@ def _by_model(texts: Mapping[Any, str]) -> str:
     return "; ".join(f"{_listed(names)}: {text}" for text, names in families.items())
 
 
-def _repeats(rows: pd.DataFrame, form: str) -> str:
+def _repeats(rows: pd.DataFrame, *, units: bool = False) -> str:
     """Draws and β of columns, one row each: once where all agree, else with the columns that have as many."""
-    sizes = [form.format(row["draws"], row["betas"]) for row in rows.to_dict("records")]
+    sizes = [
+        f"{draws} draw{'s' * (draws != 1)} × {betas} β" if units else f"{draws} × {betas}"
+        for draws, betas in zip(rows["draws"], rows["betas"], strict=True)
+    ]
     if len(set(sizes)) == 1:
         return sizes[0]
     heads = column_heads(rows[COLUMN])

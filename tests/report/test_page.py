@@ -377,9 +377,9 @@ def test_symbols_are_set():
     assert mathematics("mˢ ? mᵗ") == "mˢ\u00a0?\u00a0mᵗ"
 
 
-def test_empty_columns_are_left_out():
-    table = data_table(pd.DataFrame({"a_b": [1.0, None], "empty": [None, None]}))
-    assert table.heads == ["A b"]
+def test_empty_columns_are_left_out_and_symbols_keep_their_case():
+    table = data_table(pd.DataFrame({"one_b": [1.0, None], "empty": [None, None], "r_median": 0.1, "r": 0.2}))
+    assert table.heads == ["One b", "r median", "r"]
     assert [row[0].text for row in table.rows] == ["1", "—"]
 
 

@@ -1,5 +1,6 @@
 """Tables: what is bold and grey, what LaTeX and Markdown get, and the numbers beside them."""
 
+import re
 from itertools import product
 from types import SimpleNamespace
 
@@ -106,6 +107,10 @@ def test_repeats_are_those_of_the_columns(make_records):
     )
 
 
+def test_one_draw_is_no_draws(make_records):
+    assert table1(make_records([{}]), QUICK).notes[0] == "Repeats per entry: Linear regression: 1 draw × 1 β."
+
+
 def test_fewer_cells_are_told_by_model_and_where_they_differ_by_column(make_records):
     datasets = ("adult", "bank")
     whole = {(model, dataset, "nested"): (3, 2) for model in ("linear", "xgboost", "mlp") for dataset in datasets}
@@ -160,8 +165,8 @@ def test_intervals_are_crossed_and_beside_them_pooled(crossed_records):
     ]
     row = table.data.query("method == 'source' and regime == 'nested'").iloc[0]
     crossed, pooled = (cells(table, section)["Source"][0].text for section in (0, 1))
-    assert crossed == f"{row['mean']:.3f} ({row['lower']:.3f} – {row['upper']:.3f})"
-    assert pooled == f"{row['mean']:.3f} ({row['pooled_lower']:.3f} – {row['pooled_upper']:.3f})"
+    assert crossed == f"{row['mean']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})"
+    assert pooled == f"{row['mean']:.3f} ({row['pooled_lower']:.3f} to {row['pooled_upper']:.3f})"
     assert "95%" in table.title
 
 
@@ -189,7 +194,9 @@ def test_paired_differences_are_bold_where_zero_is_excluded(crossed_records):
     assert label == "Adult, mˢ ≤ mᵗ"
     assert entries[1] == Entry("—")
     assert entries[2].bold
-    assert entries[2].text.startswith("−0.")
+    # Signs would be hard to tell from a dash between the limits.
+    assert re.fullmatch(r"−0\.\d{3} \(−0\.\d{3} to −0\.\d{3}\)", entries[2].text)
+    assert " to $-$0." in table.to_latex()
 
 
 def test_a_single_pair_has_a_difference_but_no_interval(make_records):
