@@ -118,6 +118,11 @@ def raw_of(wildcards):
     return [f"{RAW}/{wildcards.dataset}.json"] if wildcards.dataset in UCI_USED else []
 
 
+def uci_only(wildcards, setting):
+    """A setting of the UCI data sets; None for the others."""
+    return setting if wildcards.dataset in UCI_USED else None
+
+
 def table_of(wildcards):
     """How a user's own table is to be read."""
     own = RUN.datasets.get(wildcards.dataset)
