@@ -10,7 +10,6 @@ from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator,
 from dams.experiments.fields import Name, OneOrMore, Rate, Strict
 from dams.missingness import Free, Nested, Opposing
 
-
 # By these names tables know the symbols of regimes.
 KINDS = ("nested", "free", "opposing")
 
