@@ -223,13 +223,13 @@ def _account(command: Sequence[str]) -> dict[str, str]:
     eicu = config.read(command[command.index("--configfile") + 1]).eicu
     if eicu is None or eicu.source != "physionet" or (Path(eicu.folder) / "downloaded.json").exists():
         return {}
-    if sys.stdin.isatty():
-        from dams.datasets.physionet import find_credentials
+    from dams.datasets.physionet import NO_ACCOUNT, find_credentials
 
+    if sys.stdin.isatty():
         found = find_credentials()
         if found.username and found.password:
             return dict(zip(ACCOUNT, (found.username, found.password), strict=True))
-    sys.exit(f"eICU is downloaded with your PhysioNet account: set {' and '.join(ACCOUNT)}, then run again.")
+    sys.exit(NO_ACCOUNT)
 
 
 @contextmanager
