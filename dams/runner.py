@@ -187,7 +187,12 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] = sys.stderr) -> i
     ):
         assert child.stderr is not None
         _link(log, own)
-        follow(iter(child.stderr.readline, ""), file, ProgressLine(stream, work=_work(command)), stream)
+        try:
+            follow(iter(child.stderr.readline, ""), file, ProgressLine(stream, work=_work(command)), stream)
+        except OSError:
+            # A disk that is full, say: whoever waits should hear of it now, and not when all jobs are done.
+            child.send_signal(signal.SIGINT)
+            raise
         code = child.wait()
         _link(log, own)
     # As a shell would say that a signal ended it.
