@@ -280,7 +280,7 @@ def test_results_that_can_not_be_written_are_named(tmp_path, monkeypatch, capsys
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_log_that_can_not_be_written_stops_the_run_at_once(tmp_path, monkeypatch):
     def full(path, mode, **options):
-        return open("/dev/full", "w", **options)  # noqa: SIM115 - whoever asked for it closes it
+        return open("/dev/full", "w", **options)
 
     monkeypatch.setattr("dams.runner.open", full, raising=False)
     waits = "import sys, time; print('begun', file=sys.stderr, flush=True); time.sleep(60)"
