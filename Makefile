@@ -43,7 +43,7 @@ lock: ## Renew the locked requirements (needs uv)
 
 clean: ## Remove .venv, caches and results that are not in git
 	rm -rf $(VENV) .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	git clean -qfdX results
+	@git clean -qfdX results 2>/dev/null || echo "results/ is left as it is: only git tells what came with the code."
 
 # A stamp file per set of requirements: an unchanged lock installs nothing.
 $(VENV)/bin/python:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from pathlib import Path
 
@@ -22,6 +23,10 @@ class Refused(Exception):  # noqa: N818 - a sentence for whoever typed the comma
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    # What a terminal's letters lack is no reason to fail.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     parser = _parser()
     given, further = parser.parse_known_args(arguments)
     if further and given.command != "run":
@@ -169,7 +174,7 @@ def _run(given: argparse.Namespace) -> int:
     except OSError as error:
         raise Refused(
             f"The log of the run can't be written: {error.filename or log}: {error.strerror}. Make {results} a folder "
-            "that you may write to, and run again."
+            "that you may write to, on a disk with room, and run again."
         ) from None
     if code and LOCKED in log.read_text(encoding="utf-8"):
         print(

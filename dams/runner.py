@@ -187,7 +187,12 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] = sys.stderr) -> i
     ):
         assert child.stderr is not None
         _link(log, own)
-        follow(iter(child.stderr.readline, ""), file, ProgressLine(stream, work=_work(command)), stream)
+        try:
+            follow(iter(child.stderr.readline, ""), file, ProgressLine(stream, work=_work(command)), stream)
+        except OSError:
+            # A disk that is full, say: whoever waits should hear of it now, and not when all jobs are done.
+            child.send_signal(signal.SIGINT)
+            raise
         code = child.wait()
         _link(log, own)
     # As a shell would say that a signal ended it.
@@ -223,13 +228,13 @@ def _account(command: Sequence[str]) -> dict[str, str]:
     eicu = config.read(command[command.index("--configfile") + 1]).eicu
     if eicu is None or eicu.source != "physionet" or (Path(eicu.folder) / "downloaded.json").exists():
         return {}
-    if sys.stdin.isatty():
-        from dams.datasets.physionet import find_credentials
+    from dams.datasets.physionet import NO_ACCOUNT, find_credentials
 
+    if sys.stdin.isatty():
         found = find_credentials()
         if found.username and found.password:
             return dict(zip(ACCOUNT, (found.username, found.password), strict=True))
-    sys.exit(f"eICU is downloaded with your PhysioNet account: set {' and '.join(ACCOUNT)}, then run again.")
+    sys.exit(NO_ACCOUNT)
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 """The command `dams`: it checks configurations and their files, keeps the schema, and speaks in sentences."""
 
 import argparse
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,6 +13,8 @@ import dams
 from dams.cli import _parser, main
 from dams.datasets.eicu_simulator import simulate_eicu
 from dams.experiments import config
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -205,6 +209,14 @@ def test_what_can_be_mended_is_a_sentence(tmp_path, monkeypatch, capsys, argumen
 def test_the_command_can_be_run_as_a_module(module):
     answer = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
     assert answer.stdout == f"dams {dams.__version__}\n"
+
+
+def test_letters_that_a_terminal_lacks_are_no_reason_to_fail():
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "dams", "check", "config/examples/own_table.yaml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, env=os.environ | plain, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"own_table.yaml is fine" in done.stdout
 
 
 def test_every_argument_is_explained():

@@ -1,6 +1,12 @@
-"""One list of dependencies in several files: pyproject.toml rules, the conda environments and the locks follow."""
+"""One list of dependencies in several files: pyproject.toml rules, the conda environments and the locks follow.
 
+And what `make` does where there is no checkout.
+"""
+
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -116,3 +122,16 @@ def test_the_locks_agree():
     assert {name: dev[name][0] for name in pipeline if name in dev} == {
         name: pin for name, (pin, _) in pipeline.items() if name in dev
     }
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="needs make")
+def test_cleaning_without_git_says_what_it_leaves(tmp_path):
+    """An archive that was unpacked is no checkout: no results can be told from those that came with it."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for folder in (".venv", "results"):
+        (tmp_path / folder).mkdir()
+    nowhere = os.environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+    done = subprocess.run(["make", "clean"], cwd=tmp_path, env=nowhere, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "results/ is left as it is" in done.stdout
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["results"]

@@ -274,7 +274,20 @@ def test_results_that_can_not_be_written_are_named(tmp_path, monkeypatch, capsys
     assert main(["run", str(ROOT / "config" / "smoke.yaml")]) == 1
     told = capsys.readouterr().err
     assert "The log of the run can't be written: results" in told
-    assert "Make results/smoke a folder that you may write to, and run again." in told
+    assert "Make results/smoke a folder that you may write to, on a disk with room, and run again." in told
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_that_can_not_be_written_stops_the_run_at_once(tmp_path, monkeypatch):
+    def full(path, mode, **options):
+        return open("/dev/full", "w", **options)
+
+    monkeypatch.setattr("dams.runner.open", full, raising=False)
+    waits = "import sys, time; print('begun', file=sys.stderr, flush=True); time.sleep(60)"
+    start = time.monotonic()
+    with pytest.raises(OSError, match="No space left on device"):
+        run([sys.executable, "-c", waits], tmp_path / "it.log", stream=io.StringIO())
+    assert time.monotonic() - start < 30
 
 
 def test_a_refused_option_is_not_followed_by_advice_about_results(tmp_path, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,5 +19,9 @@ def save_covariates(covariates: pd.DataFrame, path: str | Path) -> None:
 
 def load_covariates(path: str | Path) -> pd.DataFrame:
     """Read what `save_covariates` wrote."""
-    with np.load(path, allow_pickle=False) as stored:
-        return pd.DataFrame(stored["values"], columns=stored["columns"].tolist())
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            return pd.DataFrame(stored["values"], columns=stored["columns"].tolist())
+    # NumPy reports damage through any of these, depending on where it is.
+    except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
+        raise ValueError(f"{path} is damaged: {error}. Delete the file and run again.") from None

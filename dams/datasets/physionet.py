@@ -28,6 +28,10 @@ BASE_URL = "https://physionet.org/files/"
 FIDDLE_PROJECT = "mimic-eicu-fiddle-feature/1.0.0/"
 EICU_PROJECT = "eicu-crd/2.0/"
 
+NO_ACCOUNT = (
+    "eICU is downloaded with your PhysioNet account: set PHYSIONET_USERNAME and PHYSIONET_PASSWORD, then run again."
+)
+
 _CHUNK = 1 << 16
 _TIMEOUT = (10, 60)  # seconds to connect, and between two packets
 _REDIRECTS = 5
@@ -63,8 +67,11 @@ class Downloaded:
 
 def find_credentials(environ: Mapping[str, str] = os.environ) -> Credentials:
     """Take name and password from the environment, or ask for what lacks there."""
-    username = environ.get("PHYSIONET_USERNAME") or input("PhysioNet user name: ")
-    password = environ.get("PHYSIONET_PASSWORD") or getpass.getpass("PhysioNet password: ")
+    try:
+        username = environ.get("PHYSIONET_USERNAME") or input("PhysioNet user name: ")
+        password = environ.get("PHYSIONET_PASSWORD") or getpass.getpass("PhysioNet password: ")
+    except EOFError:  # nobody is there to answer
+        raise DownloadError(NO_ACCOUNT) from None
     return Credentials(username, password)
 
 

@@ -47,7 +47,7 @@ def load_own_table(table: dict[str, Any]) -> OwnTable:
 
 
 def prepare(
-    name: str, *, folder: str | Path, data_dir: str | None, recipe: str, table: dict[str, Any] | None
+    name: str, *, folder: str | Path, data_dir: str | None, recipe: str | None, table: dict[str, Any] | None
 ) -> pd.DataFrame:
     """Return prepared covariates.
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from dams.experiments.design import Block
 from dams.experiments.methods import METHODS
-from dams.experiments.records import KEYS, read_records
+from dams.experiments.records import KEYS, TIMINGS, read_records
 
 
 def gather(paths: Sequence[str | Path], blocks: Sequence[Block] | None = None) -> pd.DataFrame:
@@ -30,6 +30,23 @@ def gather(paths: Sequence[str | Path], blocks: Sequence[Block] | None = None) -
         for path, frame, block in zip(paths, frames, blocks, strict=True):
             _refuse_damaged(frame, block, path)
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
+
+
+def gather_timings(paths: Sequence[str | Path]) -> pd.DataFrame:
+    """Seconds of every fit of many files, in one order."""
+    return pd.concat([_read_timings(path) for path in paths]).sort_values(TIMINGS[:-1], kind="stable")
+
+
+def _read_timings(path: str | Path) -> pd.DataFrame:
+    try:
+        frame = pd.read_csv(path)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {str(error).strip()}. Delete the file and run again.") from None
+    if list(frame.columns) != TIMINGS:
+        raise ValueError(
+            f"{path} is damaged: expected columns {TIMINGS}, got {list(frame.columns)}. Delete the file and run again."
+        )
+    return frame
 
 
 def keys_of(block: Block) -> list[tuple[Any, ...]]:

@@ -5,13 +5,31 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from dams.experiments.fields import Name, OneOrMore, Rate, Strict
 from dams.missingness import Free, Nested, Opposing
 
+# By these names tables know the symbols of regimes.
+KINDS = ("nested", "free", "opposing")
 
-class NestedRegime(Strict):
+
+class _Named(Strict):
+    """A regime is called after its kind or by a name of its own, never after another kind."""
+
+    @field_validator("name", check_fields=False)
+    @classmethod
+    def _not_of_another_kind(cls, name: str, info: ValidationInfo) -> str:
+        kind = info.data.get("kind")
+        if name in KINDS and name != kind:
+            raise ValueError(
+                f"'{name}' is another kind of regime than '{kind}', and tables would show it as such; choose another "
+                f"name, or `kind: {name}`"
+            )
+        return name
+
+
+class NestedRegime(_Named):
     """The target loses no less than the source: m^s ~ U(0, source_high), m^t = m^s + (1 − m^s) U(0, extra_high)."""
 
     kind: Literal["nested"]
@@ -24,7 +42,7 @@ class NestedRegime(Strict):
         return [(None, Nested(self.source_high, self.extra_high))]
 
 
-class FreeRegime(Strict):
+class FreeRegime(_Named):
     """Rates of either order: m^s and m^t ~ U(0, high)."""
 
     kind: Literal["free"]
@@ -66,7 +84,7 @@ Epsilon = Annotated[
 ]
 
 
-class OpposingRegime(Strict):
+class OpposingRegime(_Named):
     """m^s alternates 1 − ε and ε over the columns, m^t is the reverse; one or many ε."""
 
     kind: Literal["opposing"]

@@ -16,7 +16,7 @@ _THEMED = {
     "#ffffff": "var(--paper)",
     "#000000": "currentColor",
     "#e6e6e6": "var(--rule)",
-    "#595959": "var(--muted)",
+    **dict.fromkeys(("#4c4c4c", "#595959", "#666666"), "var(--muted)"),
 }
 # Longer texts than this may break into lines.
 PROSE = 36

@@ -35,6 +35,23 @@ def test_a_file_that_would_run_code_is_not_read(tmp_path):
         load_covariates(tmp_path / "data.npz")
 
 
+def test_a_damaged_file_is_named_with_the_way_out(tmp_path, covariates):
+    path = tmp_path / "data.npz"
+    save_covariates(covariates, path)
+    content = path.read_bytes()
+    for damaged in (
+        b"",
+        b"PK",
+        content[: len(content) // 2],
+        content[:-1],
+        b"x" + content,
+        content.replace(b"val", b"lav"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"data\.npz is damaged: .*\. Delete the file and run again\."):
+            load_covariates(path)
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, covariates, monkeypatch):
     path = tmp_path / "data.npz"
     save_covariates(covariates, path)

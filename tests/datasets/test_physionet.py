@@ -269,6 +269,17 @@ def test_credentials_come_from_the_environment_or_a_prompt(monkeypatch):
     assert NAME not in repr(find_credentials({})) and PASSWORD not in repr(find_credentials({}))
 
 
+@pytest.mark.parametrize("environ", [{}, {"PHYSIONET_USERNAME": NAME}], ids=["neither", "no password"])
+def test_where_nobody_answers_the_way_out_is_named(monkeypatch, environ):
+    def nobody(prompt):
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", nobody)
+    monkeypatch.setattr("getpass.getpass", nobody)
+    with pytest.raises(DownloadError, match="set PHYSIONET_USERNAME and PHYSIONET_PASSWORD, then run again"):
+        find_credentials(environ)
+
+
 def test_the_environment_is_asked_by_default(physionet, tmp_path, monkeypatch):
     monkeypatch.setenv("PHYSIONET_USERNAME", NAME)
     monkeypatch.setenv("PHYSIONET_PASSWORD", PASSWORD)

@@ -120,6 +120,11 @@ def test_a_wrong_value_names_its_place_and_the_way_out(small, study, key, value,
         ({"kind": "nestd"}, "regimes.0: got 'nestd'; did you mean 'nested'?"),
         ({"kind": "random"}, "regimes.0: got 'random'; valid are: nested, free, opposing."),
         ({"epsilon": 0.1}, "regimes.0: got no kind; valid are: nested, free, opposing."),
+        (
+            {"kind": "free", "name": "nested"},
+            "regimes.0.free.name: 'nested' is another kind of regime than 'free', and tables would show it as such; "
+            "choose another name, or `kind: nested`",
+        ),
         ({"kind": "free", "high": 1.0}, "regimes.0.free.high: must be less than 1, got 1.0"),
         ({"kind": "nested", "source_high": -0.1}, "source_high: must be greater than or equal to 0, got -0.1"),
         ({"kind": "nested", "extra_high": 2}, "extra_high: must be less than 1, got 2"),

@@ -38,28 +38,33 @@ def test_two_studies_do_not_fill_one_place(small, study):
     [
         (
             "digits",
-            {"regimes": [{"kind": "free", "high": 0.3}]},
-            "digits, free, random_linear",
+            {"regimes": [{"kind": "free", "name": "wide", "high": 0.3}]},
+            "digits, wide, random_linear",
             "its rates differ: Free(high=0.9) in one, Free(high=0.3) in two",
         ),
         (
             "digits",
-            {"regimes": [{"kind": "nested", "name": "free"}]},
-            "digits, free, random_linear",
+            {"regimes": [{"kind": "nested", "name": "wide"}]},
+            "digits, wide, random_linear",
             "its rates differ: Free(high=0.9) in one, Nested(source_high=0.5, extra_high=0.5) in two",
         ),
-        ("redundant", {"rows": 400}, "redundant, free, random_linear", "its rows differ: 200 in one, 400 in two"),
+        ("redundant", {"rows": 400}, "redundant, wide, random_linear", "its rows differ: 200 in one, 400 in two"),
         (
             "redundant",
-            {"rows": 400, "regimes": [{"kind": "opposing", "name": "free", "epsilon": 0.2}]},
-            "redundant, free, random_linear",
+            {"rows": 400, "regimes": [{"kind": "opposing", "name": "wide", "epsilon": 0.2}]},
+            "redundant, wide, random_linear",
             "its rows differ: 200 in one, 400 in two",
         ),
     ],
 )
 def test_one_column_is_one_experiment(small, study, dataset, change, place, message):
     """Methods of two studies stand side by side, and the best is bold: they must have met the same cells."""
-    study |= {"outputs": ["table1"], "datasets": [dataset], "regimes": [{"kind": "free"}], "methods": ["source"]}
+    study |= {
+        "outputs": ["table1"],
+        "datasets": [dataset],
+        "regimes": [{"kind": "free", "name": "wide"}],
+        "methods": ["source"],
+    }
     small["studies"]["two"] = study | {"methods": ["closed_form"]} | change
     assert (
         f"studies.two.outputs: table1 compares all methods on {place}, and {message}; give the regime of one of the "

@@ -6,8 +6,8 @@ from test_records import ROW
 
 from dams.experiments.config import parse
 from dams.experiments.design import blocks
-from dams.experiments.gather import gather, keys_of
-from dams.experiments.records import KEYS, as_records, read_records, write_csv
+from dams.experiments.gather import gather, gather_timings, keys_of
+from dams.experiments.records import KEYS, TIMINGS, as_records, read_records, write_csv
 from dams.experiments.run import run_block
 
 
@@ -28,6 +28,17 @@ def test_failures_survive_gathering_with_blocks_that_have_none(tmp_path):
     write_csv(as_records([ROW | {"draw": 4, "failure": "no", "score": None}]), tmp_path / "failed.csv")
     gathered = gather([tmp_path / "sound.csv", tmp_path / "failed.csv"])
     assert gathered["failure"].isna().tolist() == [True, False]
+
+
+def test_damaged_timings_are_named_with_the_way_out(tmp_path):
+    paths = [tmp_path / f"{name}.timings.csv" for name in "ab"]
+    for draw, path in enumerate(paths):
+        write_csv(pd.DataFrame([[*"abcdef", 1 - draw, "g", 0.5]], columns=TIMINGS), path)
+    assert list(gather_timings(paths)["draw"]) == [0, 1]
+    for damaged in ("", "experiment,dataset\n", "\x00"):
+        paths[1].write_text(damaged)
+        with pytest.raises(ValueError, match=r"b\.timings\.csv is damaged: .*Delete the file and run again\."):
+            gather_timings(paths)
 
 
 @pytest.fixture

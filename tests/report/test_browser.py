@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="needs Chromium and its driver (Debian: chromium chromium-driver)"
 )
 
-WIDTHS = (375, 800, 1280)
+WIDTHS = (320, 375, 800, 1280)
 
 # Lowest ratio of contrast and its element among visible text, by the formula of WCAG 2; large text needs less.
 CONTRAST = """

@@ -213,7 +213,7 @@ def one_score(evidence, scope):
             {"regimes": [{"kind": "nested", "extra_high": 0.1}]},
             "Thyroid: source rates up to 0.5 and further losses up to 0.1, the paper's go to 0.5 and 0.5",
         ),
-        (FREE, {"regimes": [{"kind": "nested", "name": "free"}]}, "no records of Thyroid, mˢ ? mᵗ"),
+        (FREE, {"regimes": [{"kind": "nested", "name": "wide"}]}, "no records of Thyroid, mˢ ? mᵗ"),
         (AT_TENTH, {"rows": 4000}, "Redundant features: samples of 4,000 rows, the paper's have 10,000"),
     ],
 )

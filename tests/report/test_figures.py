@@ -1,6 +1,7 @@
 """Figures: three files, the same bytes every time, and lines that can be told apart."""
 
 import itertools
+import re
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -14,6 +15,7 @@ from dams.experiments.methods import METHODS, Method
 from dams.experiments.outputs import OUTPUTS
 from dams.report.error_against_distance import above_oracle
 from dams.report.figures import LINES, legend_below, line_of, new_figure, save_figure
+from dams.report.markup import inline_svg
 from dams.report.summary import Bootstrap
 
 QUICK = Bootstrap(replicates=50)
@@ -54,6 +56,14 @@ def test_axes_have_names_and_there_is_one_legend(records_of, name):
     assert all(axes.get_title() for axes in figure.axes if axes.get_subplotspec().is_first_row())
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["Oracle", "Source", "Closed-form"]
+
+
+@pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
+def test_no_dark_grey_is_left_for_a_dark_page(records_of, name, tmp_path):
+    save_figure(draw(name, records_of[name]), tmp_path / name)
+    page = inline_svg((tmp_path / f"{name}.svg").read_text(encoding="utf-8"), prefix="p", label="")
+    assert "currentColor" in page
+    assert not [grey for grey in re.findall(r"#([0-9a-f]{2})\1\1\b", page) if int(grey, 16) < 0x80]
 
 
 @pytest.mark.parametrize("columns", [1, 3, 7])

@@ -233,6 +233,17 @@ def test_a_run_from_another_folder_is_refused(project, tmp_path_factory):
         assert "Traceback" not in answer.stdout
 
 
+def test_a_folder_with_braces_is_refused(project, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("braces") / "a{b}"
+    folder.mkdir()
+    another = type(project)(folder)
+    another.configure(configuration())
+    answer = another.run("--dry-run")
+    assert answer.returncode != 0
+    assert f"Snakemake can't work in {folder}: the path holds {{ or }}" in answer.stdout, answer.stdout
+    assert "Traceback" not in answer.stdout
+
+
 def test_a_name_that_a_file_has_is_refused(project):
     project.configure(configuration())
     (project.folder / "results").mkdir()

@@ -64,6 +64,14 @@ def test_another_configuration_runs_what_it_changes(project):
     assert planned(project) == {}
 
 
+def test_settings_of_the_uci_data_sets_leave_others_alone(project):
+    study = configuration()["studies"]["one"] | {"datasets": ["digits"]}
+    project.configure(configuration(studies={"one": study}))
+    made(project)
+    project.configure(configuration(studies={"one": study}, recipe="released_notebook", data_dir="elsewhere"))
+    assert planned(project) == {}
+
+
 def test_an_edit_runs_what_rests_on_it(project):
     project.configure(configuration())
     made(project)

@@ -14,6 +14,13 @@ if Path.cwd().resolve() != Path(CHECKOUT):
         f"Run it in {CHECKOUT}, without -d or -s."
     )
 
+# Snakemake takes them for patterns, in names of files and in what it hands to a shell.
+if "{" in CHECKOUT or "}" in CHECKOUT:
+    raise WorkflowError(
+        f"Snakemake can't work in {CHECKOUT}: the path holds {{ or }}, which it reads as its own. Move or rename the "
+        "folder."
+    )
+
 # Rules import the dams beside the Snakefile, and scripts must import the same.
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     # The environment holds what dams needs, not dams. Snakemake takes PYTHONPATH away from jobs in conda environments, so
@@ -116,6 +123,11 @@ def raw_of(wildcards):
     if wildcards.dataset in RUN.datasets:
         return [RUN.datasets[wildcards.dataset].path]
     return [f"{RAW}/{wildcards.dataset}.json"] if wildcards.dataset in UCI_USED else []
+
+
+def uci_only(wildcards, setting):
+    """A setting of the UCI data sets; None for the others."""
+    return setting if wildcards.dataset in UCI_USED else None
 
 
 def table_of(wildcards):

@@ -48,8 +48,9 @@ rule prepare_data:
         mem_mb=1500,
     params:
         folder=f"{RAW}/{{dataset}}",
-        data_dir=RUN.data_dir,
-        recipe=RUN.recipe,
+        # For the data sets that have raw files: others need not be prepared again when these change.
+        data_dir=lambda wildcards: uci_only(wildcards, RUN.data_dir),
+        recipe=lambda wildcards: uci_only(wildcards, RUN.recipe),
         table=table_of,
     message:
         "Preparing data set {wildcards.dataset}"
