@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +13,10 @@ import dams
 
 # What Snakemake says of a folder with a lock.
 LOCKED = "cannot be locked"
+# And once it is gone, and where no job is left.
+UNLOCKED, UP_TO_DATE = "Unlocked working directory", "Nothing to be done"
+# Exit codes of a run that was told to stop.
+INTERRUPTED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 # A results folder that holds none of these holds no run.
 TRACES = ("config.json", "provenance.json", "records.csv", "blocks", "theory", "eicu", "diagnostics")
 # What only the experiments need; the library installs without them.
@@ -33,7 +39,13 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"unrecognised arguments: {' '.join(further)}")
     given.further = further
     try:
-        return given.do(given)
+        code = given.do(given)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Who reads has had enough, as `head` has; what is left to write goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except Refused as refusal:
         print(refusal, file=sys.stderr)
     except ModuleNotFoundError as error:
@@ -176,14 +188,22 @@ def _run(given: argparse.Namespace) -> int:
             f"The log of the run can't be written: {error.filename or log}: {error.strerror}. Make {results} a folder "
             "that you may write to, on a disk with room, and run again."
         ) from None
-    if code and LOCKED in log.read_text(encoding="utf-8"):
+    said = log.read_text(encoding="utf-8")
+    if UNLOCKED in said:
+        print(f"Unlocked; `dams run {path}` goes on from what was finished.")
+    elif not code and UP_TO_DATE in said:
+        from dams.report.closing import closing_words
+
+        print(f"Nothing to do: all that {path} asks for is there.{closing_words(results)}")
+    elif code and LOCKED in said:
         print(
             "The folder is locked: another run is going on, or one was killed and left its lock. If none is, type\n"
             f"    dams run {path} --unlock\nand run again; what was finished is kept.",
             file=sys.stderr,
         )
     elif code:
-        print(f"Snakemake stopped with code {code}; its whole log is {log}.", file=sys.stderr)
+        how = "was interrupted" if code in INTERRUPTED else f"stopped with code {code}"
+        print(f"Snakemake {how}; its whole log is {log}.", file=sys.stderr)
         if _holds_a_run(results):
             print(
                 f"`dams report {results}` makes a report of what there is; running again goes on from there.",

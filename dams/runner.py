@@ -183,7 +183,7 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] = sys.stderr) -> i
             start_new_session=True,
             env=environment,
         ) as child,
-        _passing_on(child),
+        _passing_on(child) as passed_on,
     ):
         assert child.stderr is not None
         _link(log, own)
@@ -195,7 +195,9 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] = sys.stderr) -> i
             raise
         code = child.wait()
         _link(log, own)
-    # As a shell would say that a signal ended it.
+    # As a shell would say that a signal ended it; Snakemake says that a job failed, whoever stopped it.
+    if code and passed_on:
+        return 128 + passed_on[-1]
     return code if code >= 0 else 128 - code
 
 
@@ -238,13 +240,17 @@ def _account(command: Sequence[str]) -> dict[str, str]:
 
 
 @contextmanager
-def _passing_on(child: subprocess.Popen) -> Iterator[None]:
+def _passing_on(child: subprocess.Popen) -> Iterator[list[int]]:
+    """Pass signals on to a process; yields those that came."""
+    passed_on: list[int] = []
+
     def send(number: int, frame: Any) -> None:
+        passed_on.append(number)
         child.send_signal(number)
 
     before = {number: signal.signal(number, send) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield passed_on
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

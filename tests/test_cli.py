@@ -211,6 +211,15 @@ def test_the_command_can_be_run_as_a_module(module):
     assert answer.stdout == f"dams {dams.__version__}\n"
 
 
+def test_a_reader_that_has_had_enough_is_no_error():
+    command = [sys.executable, "-m", "dams.cli", "check", str(ROOT / "config" / "smoke.yaml")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        child.stdout.close()
+        told = child.stderr.read()
+        assert child.wait(60) == 141
+    assert told == ""
+
+
 def test_letters_that_a_terminal_lacks_are_no_reason_to_fail():
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "dams", "check", "config/examples/own_table.yaml"]

@@ -246,7 +246,7 @@ sys.exit(7)
             assert time.monotonic() < deadline
             time.sleep(0.05)
         child.send_signal(number)
-        assert child.wait(60) == 7
+        assert child.wait(60) == 128 + number
     assert (tmp_path / "log").read_text() == f"ready\ngot {number}\n"
 
 
@@ -297,6 +297,39 @@ def test_a_refused_option_is_not_followed_by_advice_about_results(tmp_path, monk
     told = capsys.readouterr().err
     assert "Snakemake stopped with code 2" in told
     assert "dams report" not in told
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("further", "told"),
+    [
+        ([], "Nothing to do: all that {path} asks for is there.\nResults: results/smoke/\n"),
+        (["--unlock"], "Unlocked; `dams run {path}` goes on from what was finished.\n"),
+    ],
+)
+def test_a_run_without_a_job_says_so(tmp_path, monkeypatch, capsys, further, told):
+    (tmp_path / "Snakefile").write_text('rule all:\n    input:\n        "Snakefile",\n')
+    monkeypatch.chdir(tmp_path)
+    path = ROOT / "config" / "smoke.yaml"
+    assert main(["run", str(path), *further]) == 0
+    assert told.format(path=path) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(130, "was interrupted"), (143, "was interrupted"), (1, "stopped with code 1")]
+)
+def test_who_interrupts_a_run_hears_of_no_failure(tmp_path, monkeypatch, capsys, code, words):
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(command, log):
+        log.parent.mkdir(parents=True)
+        log.write_text("")
+        return code
+
+    monkeypatch.setattr("dams.runner.run", interrupted)
+    assert main(["run", str(ROOT / "config" / "smoke.yaml")]) == code
+    assert f"Snakemake {words}; its whole log is results/smoke/logs/snakemake.log." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
