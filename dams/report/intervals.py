@@ -30,8 +30,8 @@ def intervals(records: pd.DataFrame, bootstrap: Bootstrap) -> Table:
         ],
         data=summary,
         notes=[
-            "Intervals: bootstrap over rate draws and β, which are crossed, stretched where these are few. The pooled ones take all entries for "
-            "independent and are too narrow.",
+            "Intervals: bootstrap over rate draws and β, which are crossed, stretched where these are few. The pooled "
+            "ones take all entries for independent and are too narrow.",
             *design_notes(summary),
         ],
     )
