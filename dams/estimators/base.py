@@ -18,6 +18,8 @@ from dams.validation import (
 
 # Of 40 closed forms with 20 source values of a feature none was worse than the label mean, with 10 three, with 5 five.
 FEW_VALUES = 20
+# A rare feature that is somewhat less rare in the target decides few predictions; wide tables are full of such.
+FAR_MORE = 10
 
 
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
@@ -43,13 +45,13 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
     counts = count_nonzero(X), count_nonzero(target), X.shape[0], target.shape[0]
     warn_without_zeros(*counts)
     relative = from_counts(*counts, feature_names=labels)
-    few = np.flatnonzero((counts[0] < FEW_VALUES) & relative.improper)
+    few = np.flatnonzero((counts[0] < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source))
     if few.size:
         warn_user(
             f"The source has a value in {counts[0][few].min()} of {X.shape[0]} rows of "
-            f"{describe_columns(few, labels)}, which the target records far more often: what is learned from so few "
-            "rows decides many predictions, and may be wrong by any factor. Drop what the source hardly records from "
-            "both."
+            f"{describe_columns(few, labels)}, which the target has at least {FAR_MORE} times as often: what is learned "
+            "from so few rows decides many predictions, and may be wrong by any factor. Drop what the source hardly "
+            "records from both."
         )
     return target, relative
 

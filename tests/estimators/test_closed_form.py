@@ -17,6 +17,8 @@ ROWS = 200_000
 seeds = st.integers(0, 2**32)
 grams = st.sampled_from(["pooled", "target", "source"])
 quick = settings(deadline=None, max_examples=30)
+# Laws drawn at random may lose nearly all of a column in the source, of which fits then warn.
+pytestmark = pytest.mark.filterwarnings("ignore:The source has a value in")
 
 
 def clean_law(seed, rows, *, labels=1):

@@ -147,8 +147,7 @@ def test_a_single_target_row_leaves_the_safe_candidate():
 def test_a_feature_seen_in_one_fold_only():
     source, y, target, _ = shifted([0.3, 0.3], [0.1, 0.1], n=100)
     source[np.arange(100) % 5 != 2, 0] = 0
-    with pytest.warns(UserWarning, match="a value in 13 of 100 rows of column 0"):
-        assert np.isfinite(ClosedFormRegressor().fit(source, y, X_target=target).coef_).all()
+    assert np.isfinite(ClosedFormRegressor().fit(source, y, X_target=target).coef_).all()
 
 
 def test_collinear_dummies():
