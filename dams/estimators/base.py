@@ -49,9 +49,9 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
     if few.size:
         warn_user(
             f"The source has a value in {counts[0][few].min()} of {X.shape[0]} rows of "
-            f"{describe_columns(few, labels)}, which the target has at least {FAR_MORE} times as often: what is learned "
-            "from so few rows decides many predictions, and may be wrong by any factor. Drop what the source hardly "
-            "records from both."
+            f"{describe_columns(few, labels)}, which the target has at least {FAR_MORE} times as often: what is "
+            "learned from so few rows decides many predictions, and may be wrong by any factor. Drop what the source "
+            "hardly records from both."
         )
     return target, relative
 
