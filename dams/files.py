@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and what tells one content from another."""
+"""Files that appear whole or not at all, what tells one content from another, and what is said of a damaged one."""
 
 from __future__ import annotations
 
@@ -28,3 +28,8 @@ def sha256_of(path: str | Path) -> str:
     """Return the SHA-256 of a file's content."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def damaged(path: str | Path, why: object) -> ValueError:
+    """Return what to raise for a file that a run left and that can't be what it was: it is made anew if deleted."""
+    return ValueError(f"{path} is damaged: {str(why).strip()}. Delete the file and run again.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dams.files import whole_file
+from dams.files import damaged, whole_file
 
 
 def save_covariates(covariates: pd.DataFrame, path: str | Path) -> None:
@@ -24,4 +24,4 @@ def load_covariates(path: str | Path) -> pd.DataFrame:
             return pd.DataFrame(stored["values"], columns=stored["columns"].tolist())
     # NumPy reports damage through any of these, depending on where it is.
     except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
-        raise ValueError(f"{path} is damaged: {error}. Delete the file and run again.") from None
+        raise damaged(path, error) from None

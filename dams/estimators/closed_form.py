@@ -129,8 +129,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.relative_missingness_: RelativeMissingness | None = None
         # Those of an earlier fit with target data would stand beside coefficients that they do not belong to.
         for name in ("shrinkage_", "weight_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         warn_if_constant(labels)
         if X_target is None:
             fit = least_squares(Moments.of(X, labels), fit_intercept=self.fit_intercept)

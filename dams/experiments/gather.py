@@ -17,6 +17,7 @@ import pandas as pd
 from dams.experiments.design import Block
 from dams.experiments.methods import METHODS
 from dams.experiments.records import KEYS, TIMINGS, read_records
+from dams.files import damaged
 
 
 def gather(paths: Sequence[str | Path], blocks: Sequence[Block] | None = None) -> pd.DataFrame:
@@ -41,11 +42,9 @@ def _read_timings(path: str | Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path)
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: {str(error).strip()}. Delete the file and run again.") from None
+        raise damaged(path, error) from None
     if list(frame.columns) != TIMINGS:
-        raise ValueError(
-            f"{path} is damaged: expected columns {TIMINGS}, got {list(frame.columns)}. Delete the file and run again."
-        )
+        raise damaged(path, f"expected columns {TIMINGS}, got {list(frame.columns)}")
     return frame
 
 
@@ -72,9 +71,10 @@ def _refuse_damaged(records: pd.DataFrame, block: Block, path: str | Path) -> No
         missing, foreign = expected - found, found - expected
         key = next(chain(missing, foreign))
         said = ", ".join(f"{name} {value}" for name, value in zip(KEYS, key, strict=True) if value is not None)
-        raise ValueError(
-            f"{path} is damaged: expected {expected.total()} rows, got {found.total()}; {missing.total()} are missing "
-            f"and {foreign.total()} do not belong there, the first of {said}. Delete the file and run again."
+        raise damaged(
+            path,
+            f"expected {expected.total()} rows, got {found.total()}; {missing.total()} are missing and "
+            f"{foreign.total()} do not belong there, the first of {said}",
         )
     scored = records["failure"].isna()
     ratio = records["mse"] / records["var_y"]
@@ -83,8 +83,6 @@ def _refuse_damaged(records: pd.DataFrame, block: Block, path: str | Path) -> No
         number = int(np.flatnonzero(wrong)[0])
         row = records.iloc[number]
         expected_score = f"mse / var_y = {ratio[number]}" if scored[number] else "none, for the fit failed"
-        raise ValueError(
-            # The first line holds the names of the columns.
-            f"{path} is damaged: line {number + 2}, column score: expected {expected_score}, got {row['score']}. "
-            "Delete the file and run again."
-        )
+        # The first line holds the names of the columns.
+        where = f"line {number + 2}, column score"
+        raise damaged(path, f"{where}: expected {expected_score}, got {row['score']}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from dams.files import whole_file
+from dams.files import damaged, whole_file
 
 # What a row is about, then what was measured. A row without a score says in `failure` why.
 KEYS = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model", "method", "draw", "beta"]
@@ -58,4 +58,4 @@ def read_records(path: str | Path) -> pd.DataFrame:
     try:
         return pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values=no_value)
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: {str(error).strip()}. Delete the file and run again.") from None
+        raise damaged(path, error) from None

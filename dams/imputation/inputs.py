@@ -46,7 +46,7 @@ def categorical_mask(features: Any, n_features: int, names: Any) -> BoolArray:
 def scales_for_trees(spreads: FloatArray, categorical: BoolArray) -> FloatArray:
     """Return factors for columns whose unit trees can't work in: they read single precision, and take 1e-7 for nothing.
 
-    Powers of two, which change no digit; 1 for the other columns.
+    Powers of two, which round nothing; 1 for the other columns.
     """
     unfit = ~categorical & (spreads > 0) & ((spreads < 1e-3) | (spreads > 1e30))
     return np.where(unfit, 2.0 ** -np.round(np.log2(np.where(unfit, spreads, 1.0))), 1.0)

@@ -157,8 +157,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_engine()
         # Forests of an earlier fit would stand beside guesses that they do not belong to.
         for name in ("sweeps_", "n_iter_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         X, missing = self._read(X, reset=True)
         empty = np.flatnonzero(missing.all(axis=1))
         if len(empty):

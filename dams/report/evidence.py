@@ -19,7 +19,7 @@ from dams.experiments.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.outputs import wanted_outputs
 from dams.experiments.records import COLUMNS, KEYS, read_records
-from dams.files import sha256_of
+from dams.files import damaged, sha256_of
 from dams.report.paper import HOSPITALS, departure
 from dams.report.run_files import designs_in, read_json, read_table
 from dams.report.scope import Scope, describe, split_predictor, title_of_method, title_of_model
@@ -51,10 +51,7 @@ class Evidence:
         for name in ("config.json", "provenance.json"):
             content = read_json(self.folder / name)
             if content and not isinstance(content, dict):
-                raise ValueError(
-                    f"{self.folder / name} is damaged: expected keys with values, got {shortened(content)}. "
-                    "Delete the file and run again."
-                )
+                raise damaged(self.folder / name, f"expected keys with values, got {shortened(content)}")
             if content:
                 return content.get("config", content)
         return {}

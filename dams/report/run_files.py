@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from dams.files import damaged
+
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; None where there is none."""
@@ -17,7 +19,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: expected JSON, got {error}. Delete the file and run again.") from None
+        raise damaged(path, f"expected JSON, got {error}") from None
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -25,7 +27,7 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         return pd.read_csv(path)
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: {str(error).strip()}. Delete the file and run again.") from None
+        raise damaged(path, error) from None
 
 
 def designs_in(timings: Path) -> set[str]:

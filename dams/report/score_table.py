@@ -38,16 +38,14 @@ def column_heads(columns: pd.DataFrame) -> list[tuple[str, ...]]:
 def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: bool) -> list[Section]:
     """One section a model family, one row a method; the best method that needs no target labels in bold."""
     sections = []
+    summary = summary.assign(fewer=on_fewer_cells(summary))
     for model in [m for m in MODELS if m in set(summary["model"])]:
         part = summary[summary["model"] == model]
         found = {(_key(row), row["method"]): row for row in part.to_dict("records")}
-        most: dict[tuple[str, ...], int] = {}
-        for (column, _), row in found.items():
-            most[column] = max(_cells(row), most.get(column, 0))
         # Compared as printed: what looks equal is equally bold.
         best: dict[tuple[str, ...], float] = {}
         for (column, method), row in found.items():
-            if method != "oracle" and not math.isnan(row["mean"]) and _cells(row) == most[column]:
+            if method != "oracle" and not math.isnan(row["mean"]) and not row["fewer"]:
                 best[column] = min(round(row["mean"], 3), best.get(column, math.inf))
         rows = []
         for method in [m for m in METHODS if m in set(part["method"])]:
@@ -56,9 +54,8 @@ def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: b
                 score, text = found.get((column, method)), NONE
                 bold = False
                 if score is not None and not math.isnan(score["mean"]):
-                    fewer = _cells(score) < most[column]
-                    text = _text(score, intervals) + (FEWER if fewer else "")
-                    bold = method != "oracle" and not fewer and round(score["mean"], 3) == best.get(column)
+                    text = _text(score, intervals) + (FEWER if score["fewer"] else "")
+                    bold = method != "oracle" and not score["fewer"] and round(score["mean"], 3) == best.get(column)
                 entries.append(Entry(text, bold=bold, grey=method == "oracle"))
             rows.append((METHODS[method].title, entries))
         sections.append(Section(f"{MODELS[model].title} models", rows))
@@ -68,10 +65,6 @@ def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: b
 def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
     """A column's key as text, so that a missing ε equals itself."""
     return tuple(str(row[name]) for name in COLUMN)
-
-
-def _cells(row: Mapping[Any, Any]) -> int:
-    return int(row["draws"]) * int(row["betas"])
 
 
 def _text(row: Mapping[Any, Any], intervals: bool) -> str:
