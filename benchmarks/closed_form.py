@@ -18,7 +18,7 @@ from dams.estimators.closed_form import adjust_moments
 from dams.estimators.stabilise import FoldedMoments, fit_stabilised
 from dams.experiments.cells import Cell
 from dams.experiments.methods.nonparametric import nonparametric
-from dams.models.linear import LinearFit, least_squares
+from dams.least_squares import LinearFit, least_squares
 
 DATASETS = ("thyroid", "bank", "adult")
 GRAMS = ("pooled", "target", "source")

@@ -29,10 +29,10 @@ import numpy as np
 import pandas as pd
 
 from dams import ClosedFormRegressor, Free, apply_missingness
-from dams.datasets.eicu_catalogue import catalogue
-from dams.datasets.eicu_simulator import simulate_eicu_table
-from dams.datasets.feature_table import FeatureTable
-from dams.experiments.eicu import filter_to_target, fit_linear, run_eicu
+from dams.datasets.eicu.catalogue import catalogue
+from dams.datasets.eicu.feature_table import FeatureTable
+from dams.datasets.eicu.simulator import simulate_eicu_table
+from dams.experiments.eicu.run import filter_to_target, fit_linear, run_eicu
 
 Array = np.ndarray
 DIRECTIONS = ((73, 264), (264, 73))

@@ -37,11 +37,11 @@ from sklearn.ensemble import RandomForestRegressor
 
 from dams.datasets import load_uci
 from dams.experiments.cells import split_rows
+from dams.experiments.models import MODELS, Sample
 from dams.experiments.seeding import generator
 from dams.imputation import MissForestImputer
-from dams.imputation.forest import NumericTarget, bin_column, grow_forest
+from dams.imputation._forest import NumericTarget, bin_column, grow_forest
 from dams.missingness import Free, Nested, delete_at_random
-from dams.models import MODELS, Sample
 
 SEED = 2023
 DATASETS = ("thyroid", "adult", "bank")

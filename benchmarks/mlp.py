@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.cells import cells
 from dams.experiments.cells import Cell
+from dams.experiments.models import mlp
 from dams.experiments.seeding import generator
-from dams.models import mlp
 from dams.stats import pooled_interval
 
 DRAWS = {"redundant": 4, "confounded": 4, "thyroid": 3, "bank": 1, "adult": 1}

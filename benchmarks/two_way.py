@@ -24,8 +24,8 @@ from dams.estimators import conditional, two_way
 from dams.experiments.cells import Cell
 from dams.experiments.methods.closed_form import closed_form
 from dams.experiments.methods.nonparametric import nonparametric
+from dams.experiments.models import Sample, linear, mlp, xgboost
 from dams.missingness import delete_at_random
-from dams.models import Sample, linear, mlp, xgboost
 from dams.stats import paired_difference
 
 DATASETS = ("thyroid", "bank", "adult")

@@ -14,7 +14,7 @@ import xgboost as library
 
 from benchmarks.cells import cells
 from dams.experiments.cells import Cell
-from dams.models import xgboost
+from dams.experiments.models import xgboost
 
 DRAWS = {"redundant": 1, "confounded": 1, "thyroid": 1, "bank": 1, "adult": 1}
 LABELS = dict.fromkeys(DRAWS, 5)

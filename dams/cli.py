@@ -8,8 +8,10 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import get_args
 
 import dams
+from dams.datasets.eicu.names import Scenario, Size
 
 # What Snakemake says of a folder with a lock.
 LOCKED = "cannot be locked"
@@ -101,11 +103,11 @@ def _parser() -> argparse.ArgumentParser:
     simulate = commands.add_parser("simulate-eicu", help="write a simulated eICU cohort as FIDDLE would")
     simulate.add_argument("folder", type=Path, help="where the files go; made if needed")
     simulate.add_argument(
-        "--size", choices=["default", "test"], default="default", help="8,600 stays, or 1,200 (default: %(default)s)"
+        "--size", choices=get_args(Size), default="default", help="8,600 stays, or 1,200 (default: %(default)s)"
     )
     simulate.add_argument(
         "--scenario",
-        choices=["ucar", "block_ucar", "hourly", "population", "mar", "mnar"],
+        choices=get_args(Scenario),
         default="ucar",
         help="how hospitals differ, see docs/eicu.md (default: %(default)s)",
     )
@@ -192,7 +194,7 @@ def _run(given: argparse.Namespace) -> int:
     if UNLOCKED in said:
         print(f"Unlocked; `dams run {path}` goes on from what was finished.")
     elif not code and UP_TO_DATE in said:
-        from dams.report.closing import closing_words
+        from dams.report.page.closing import closing_words
 
         print(f"Nothing to do: all that {path} asks for is there.{closing_words(results)}")
     elif code and LOCKED in said:
@@ -231,9 +233,9 @@ def _holds_a_run(folder: Path) -> bool:
 
 
 def _report(given: argparse.Namespace) -> int:
-    from dams.report.contents import what_is_missing
     from dams.report.evidence import Evidence
-    from dams.report.page import write_page
+    from dams.report.page.contents import what_is_missing
+    from dams.report.page.render import write_page
 
     folder = given.folder
     if not folder.is_dir():
@@ -286,7 +288,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 def _simulate(given: argparse.Namespace) -> int:
     from dams.datasets import simulate_eicu
-    from dams.datasets.eicu_scenarios import choose_mechanism
+    from dams.datasets.eicu.scenarios import choose_mechanism
 
     try:
         choose_mechanism(given.scenario, None, given.strength)
@@ -301,7 +303,7 @@ def _simulate(given: argparse.Namespace) -> int:
 
 
 def _download(given: argparse.Namespace) -> int:
-    from dams.datasets.physionet import DownloadError, download_eicu
+    from dams.datasets.eicu.physionet import DownloadError, download_eicu
 
     try:
         download_eicu(given.folder)

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from dams._registry import nearest
+from dams._validation import describe_columns
 from dams.datasets.csv_files import numbers, read_text
 from dams.diagnostics import check_ucar
-from dams.registry import nearest
 from dams.relative import RelativeMissingness, estimate_relative_missingness
-from dams.validation import describe_columns
 
 
 def compare_files(

@@ -1,6 +1,6 @@
 """Tests of the assumption that values are lost completely at random (UCAR): the report and its verdict.
 
-What is computed, and how it is judged, is in `dams.ucar_statistics`.
+What is computed, and how it is judged, is in `dams._ucar_statistics`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dams._ucar_statistics import MIN_EXPECTED, Domain, PooledRanks, all_checks, judge
+from dams._validation import check_covariates, check_draws, column_names, match_columns
 from dams.relative import count_nonzero, warn_without_zeros
-from dams.ucar_statistics import MIN_EXPECTED, Domain, PooledRanks, all_checks, judge
-from dams.validation import check_covariates, check_draws, column_labels, match_columns
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +93,7 @@ def check_ucar(
     Parameters
     ----------
     X_source, X_target : array, DataFrame or sparse matrix
-        Observed covariates, zero meaning missing or zero. DataFrames are matched by column label.
+        Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
     alpha : float
         Level of the verdict.
     n_bootstrap : int
@@ -119,17 +119,17 @@ def check_ucar(
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
     # The smallest p-value must lie below alpha: 1/(n + 1) < alpha.
     check_draws(n_bootstrap, math.floor(round(1 / alpha, 6)), purpose=f"a verdict at alpha={alpha:g}")
-    labels = column_labels(X_source)
+    given = column_names(X_source)
     source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, labels, source.shape[1]), name="X_target")
+    target = check_covariates(match_columns(X_target, given, source.shape[1]), name="X_target")
     for name, X in [("X_source", source), ("X_target", target)]:
         if X.shape[0] < 2 * MIN_EXPECTED:
             raise ValueError(f"{name} needs at least {2 * MIN_EXPECTED} rows for a test, got {X.shape[0]}.")
-    columns = labels if labels is not None else range(source.shape[1])
+    columns = given if given is not None else range(source.shape[1])
     # An empty name would stand for no feature.
     names = [
-        label if isinstance(label, str) and label else f"column {label or position}"
-        for position, label in enumerate(columns)
+        name if isinstance(name, str) and name else f"column {name or position}"
+        for position, name in enumerate(columns)
     ]
     warn_without_zeros(count_nonzero(source), count_nonzero(target), source.shape[0], target.shape[0])
     ranks = PooledRanks(source, target)

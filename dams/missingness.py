@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams.validation import as_pandas, column_labels, compare_labels, describe_columns, refuse_unusable
+from dams._validation import as_pandas, column_names, compare_columns, describe_columns, refuse_unusable
 
 Rates = np.ndarray
 
 
-def check_rates(rates: Any, n_features: int, *, name: str = "rates", labels: Sequence[Any] | None = None) -> Rates:
+def check_rates(rates: Any, n_features: int, *, name: str = "rates", names: Sequence[Any] | None = None) -> Rates:
     """Return `rates` as a vector of length `n_features` with values in [0, 1), or say what is wrong with them.
 
-    `labels` name the columns in messages.
+    `names` name the columns in messages.
     """
     values = np.asarray(rates, dtype=float)
     if values.ndim == 0:
@@ -34,7 +34,7 @@ def check_rates(rates: Any, n_features: int, *, name: str = "rates", labels: Seq
         j = np.flatnonzero(bad)[:1]
         raise ValueError(
             f"{name} must lie in [0, 1): a column that is always lost (rate 1) carries nothing and should be dropped; "
-            f"got {values[j[0]]:g} for {describe_columns(j, labels)}."
+            f"got {values[j[0]]:g} for {describe_columns(j, names)}."
         )
     return values
 
@@ -47,42 +47,42 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     X : array, DataFrame or sparse matrix of shape (n, d)
         Clean covariates. Never changed in place.
     rates : float, array of shape (d,), Series or dict
-        Missingness rates m, each in [0, 1). With a DataFrame, a Series or dict gives them by column label.
+        Missingness rates m, each in [0, 1). With a DataFrame, a Series or dict gives them by column name.
     random_state : int, Generator or None
         Same seed, same mask. For sparse input only the stored values need a draw, so its mask differs from that of
         the same data held densely.
 
     Returns
     -------
-    X̃ of the same type, shape and labels as X; a DataFrame of another library comes back as pandas'. Categories, which
+    X̃ of the same type, shape and names as X; a DataFrame of another library comes back as pandas'. Categories, which
     must be numbers, get the category 0 where one is lost.
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got an array of shape {X.shape}.")
     refuse_unusable(X, name="X")
-    labels = column_labels(X)
-    m = check_rates(_rates_in_order(rates, labels), X.shape[1], labels=labels)
+    names = column_names(X)
+    m = check_rates(_rates_in_order(rates, names), X.shape[1], names=names)
     return delete_at_random(X, m, np.random.default_rng(random_state))
 
 
-def _rates_in_order(rates: Any, labels: list[Any] | None) -> Any:
-    """Rates given by label, in the order of the columns; others as they are."""
-    if isinstance(rates, pd.Series) and labels is not None:
+def _rates_in_order(rates: Any, names: list[Any] | None) -> Any:
+    """Rates given by name, in the order of the columns; others as they are."""
+    if isinstance(rates, pd.Series) and names is not None:
         if not rates.index.is_unique:
             raise ValueError(f"rates must give every column one rate, got several for {_repeated(rates)}.")
         rates = rates.to_dict()
     if not isinstance(rates, Mapping):
         return rates
-    if labels is None:
-        raise ValueError("rates by label need a DataFrame: give a vector with one rate per column.")
-    different = compare_labels(labels, rates)
+    if names is None:
+        raise ValueError("rates by name need a DataFrame: give a vector with one rate per column.")
+    different = compare_columns(names, rates)
     if different is not None:
         raise ValueError(
             f"rates must name every column of X and no other. Without a rate: {different[0]}; not in X: "
             f"{different[1]}. An array gives rates in the order of the columns."
         )
-    return [rates[label] for label in labels]
+    return [rates[name] for name in names]
 
 
 def _repeated(rates: pd.Series) -> str:

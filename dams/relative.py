@@ -13,8 +13,8 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import hypergeom, norm
 
+from dams._validation import check_covariates, check_draws, column_names, describe_columns, match_columns, warn_user
 from dams.missingness import canonical_csr
-from dams.validation import check_covariates, check_draws, column_labels, describe_columns, match_columns, warn_user
 
 Array = np.ndarray
 Method = Literal["delta", "hoeffding", "bootstrap"]
@@ -33,7 +33,7 @@ class RelativeMissingness:
     q_source, q_target : array of shape (d,)
         Shares of nonzeros.
     feature_names : list or None
-        Labels of the source's columns, if it is a DataFrame.
+        Names of the source's columns, if it is a DataFrame.
     """
 
     r: Array
@@ -144,7 +144,7 @@ def estimate_relative_missingness(
     Parameters
     ----------
     X_source, X_target : array, DataFrame or sparse matrix
-        Observed covariates, zero meaning missing or zero. DataFrames are matched by column label.
+        Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
     confidence : float
         Level of each feature's interval.
     method : "delta", "hoeffding" or "bootstrap"
@@ -177,9 +177,9 @@ def estimate_relative_missingness(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
-    labels = column_labels(X_source)
+    names = column_names(X_source)
     source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, labels, source.shape[1]), name="X_target")
+    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
     counts = count_nonzero(source), count_nonzero(target), source.shape[0], target.shape[0]
     warn_without_zeros(*counts)
     return from_counts(
@@ -188,7 +188,7 @@ def estimate_relative_missingness(
         method=method,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
-        feature_names=labels,
+        feature_names=names,
     )
 
 

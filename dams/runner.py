@@ -230,7 +230,7 @@ def _account(command: Sequence[str]) -> dict[str, str]:
     eicu = config.read(command[command.index("--configfile") + 1]).eicu
     if eicu is None or eicu.source != "physionet" or (Path(eicu.folder) / "downloaded.json").exists():
         return {}
-    from dams.datasets.physionet import NO_ACCOUNT, find_credentials
+    from dams.datasets.eicu.physionet import NO_ACCOUNT, find_credentials
 
     if sys.stdin.isatty():
         found = find_credentials()

@@ -11,7 +11,7 @@ import yaml
 
 import dams
 from dams.cli import _parser, main
-from dams.datasets.eicu_simulator import simulate_eicu
+from dams.datasets.eicu.simulator import simulate_eicu
 from dams.experiments import config
 
 ROOT = Path(__file__).parents[1]

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from dams import apply_missingness, check_ucar, ucar_statistics
+from dams import _ucar_statistics, apply_missingness, check_ucar
+from dams._ucar_statistics import MIN_EXPECTED, Checks, Domain, PooledRanks, all_checks, judge
 from dams.diagnostics import _cover
-from dams.ucar_statistics import MIN_EXPECTED, Checks, Domain, PooledRanks, all_checks, judge
 
 NAMES = ["flag", "rare", "count", "value", "tail"]
 
@@ -185,9 +185,9 @@ def test_influences_are_what_a_block_moves_the_estimate_by():
     rng = np.random.default_rng(6)
     source, target = (apply_missingness(clean(5000, rng), 0.3, random_state=rng).to_numpy() for _ in range(2))
     whole = checks_of(source, target, "pairs")
-    blocks = range(0, ucar_statistics.N_BLOCKS, 10)
+    blocks = range(0, _ucar_statistics.N_BLOCKS, 10)
     moved = [
-        whole.estimate - _pairs(source, np.delete(target, np.s_[g :: ucar_statistics.N_BLOCKS], 0)) for g in blocks
+        whole.estimate - _pairs(source, np.delete(target, np.s_[g :: _ucar_statistics.N_BLOCKS], 0)) for g in blocks
     ]
     for check in range(len(whole.estimate)):
         influence = whole.influence[1][list(blocks), check]
@@ -281,7 +281,7 @@ def test_the_bootstrap_knows_that_rare_counts_are_skewed():
 def test_batches_of_checks_leave_no_trace(monkeypatch):
     source, target, _ = shifted(500)
     whole = check_ucar(source, target, random_state=0)
-    monkeypatch.setattr(ucar_statistics, "AT_ONCE", 7)
+    monkeypatch.setattr(_ucar_statistics, "AT_ONCE", 7)
     pd.testing.assert_frame_equal(check_ucar(source, target, random_state=0).checks, whole.checks)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dams._files import whole_file, write_json
 from dams.datasets.arrays import save_covariates
-from dams.experiments.data import write_json
 from dams.experiments.records import write_csv
-from dams.files import whole_file
-from dams.report import page, provenance
+from dams.report import provenance
+from dams.report.page import render as page
 
 
 def test_a_file_appears_at_the_end_in_a_folder_made_for_it(tmp_path):

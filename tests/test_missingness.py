@@ -168,7 +168,7 @@ def test_several_rates_of_one_column_are_refused(clean):
 
 
 def test_rates_by_label_need_labels(clean):
-    with pytest.raises(ValueError, match="rates by label need a DataFrame: give a vector"):
+    with pytest.raises(ValueError, match="rates by name need a DataFrame: give a vector"):
         apply_missingness(clean, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4})
     expected = apply_missingness(clean, RATES, random_state=1)
     np.testing.assert_array_equal(apply_missingness(clean, pd.Series(RATES), random_state=1), expected)

@@ -2,11 +2,11 @@
 
 import pytest
 
+from dams._registry import load, nearest
 from dams.datasets.registry import DATASETS, is_scenario, title_of
 from dams.experiments.methods import METHODS
+from dams.experiments.models import MODELS
 from dams.experiments.outputs import OUTPUTS
-from dams.models import MODELS
-from dams.registry import load, nearest
 
 
 def test_load_imports_an_attribute():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dams import apply_missingness, check_ucar, estimate_relative_missingness
-from dams.validation import match_columns
+from dams._validation import match_columns
 
 LABELS = {
     "names": ["age", "dose", "ward"],
@@ -74,7 +74,7 @@ def test_an_array_is_matched_by_position():
 def test_labels_given_twice_are_refused_where_the_order_matters():
     source, target = frames(["age", "dose", "dose"])
     assert match_columns(target, list(source.columns), 3) is target
-    with pytest.raises(ValueError, match=r"another order.*more than once: give every column a label of its own"):
+    with pytest.raises(ValueError, match=r"another order.*more than once: give every column a name of its own"):
         match_columns(target.iloc[:, [1, 0, 2]], list(source.columns), 3)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dams.files import damaged, whole_file
+from dams._files import damaged, whole_file
 
 
 def save_covariates(covariates: pd.DataFrame, path: str | Path) -> None:

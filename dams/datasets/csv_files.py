@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dams.registry import nearest
+from dams._registry import nearest
 
 # Fields that say "no value", as pandas reads them.
 NO_VALUE = frozenset(

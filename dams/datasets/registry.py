@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dams.registry import load
+from dams._registry import load
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Dataset:
 DATASETS: dict[str, Dataset] = {
     "redundant": Dataset("Redundant features", "scenario", "dams.datasets.synthetic:sample_redundant"),
     "confounded": Dataset("Confounded features", "scenario", "dams.datasets.synthetic:sample_confounded"),
-    "adult": Dataset("Adult", "uci", "dams.datasets.uci:prepare_uci", 48842),
-    "bank": Dataset("Bank", "uci", "dams.datasets.uci:prepare_uci", 41188),
-    "thyroid": Dataset("Thyroid", "uci", "dams.datasets.uci:prepare_uci", 2800),
+    "adult": Dataset("Adult", "uci", "dams.datasets.uci.recipes:prepare_uci", 48842),
+    "bank": Dataset("Bank", "uci", "dams.datasets.uci.recipes:prepare_uci", 41188),
+    "thyroid": Dataset("Thyroid", "uci", "dams.datasets.uci.recipes:prepare_uci", 2800),
     "digits": Dataset("Digits", "table", "dams.datasets.embedded:load_digits", 1797),
     "diabetes": Dataset("Diabetes", "table", "dams.datasets.embedded:load_diabetes", 442),
 }

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_c
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from dams.estimators.base import compare_with_target, read_rows, warn_if_constant
+from dams._validation import refuse_text_labels
+from dams.estimators._base import compare_with_target, read_rows, warn_if_constant
 from dams.estimators.stabilise import FoldedMoments, Gram, StabilisedFit, fit_stabilised
-from dams.models.linear import LinearFit, least_squares
+from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
-from dams.validation import refuse_text_labels
 
 
 def adjust_moments(source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled") -> Moments:

@@ -18,10 +18,10 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dams.estimators.base import compare_with_target, filter_generator, read_rows, warn_if_constant
+from dams._validation import column_names, refuse_text_labels
+from dams.estimators._base import compare_with_target, filter_generator, read_rows, warn_if_constant
 from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
-from dams.validation import column_labels, refuse_text_labels
 
 
 class MissingnessFilter(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -92,9 +92,9 @@ def _refuse_target_as_labels(X: Any, y: Any) -> None:
     widths = [getattr(table, "shape", (0,))[1:] for table in (X, y)]
     if widths[1] == () or widths[0] != widths[1]:
         return
-    labels = [column_labels(table) for table in (X, y)]
-    # Labels of columns tell, where both tables have them; otherwise a single column may well be labels of rows.
-    is_target = widths[1] != (1,) if None in labels else labels[0] == labels[1]
+    names = [column_names(table) for table in (X, y)]
+    # Names of columns tell, where both tables have them; otherwise a single column may well be labels of rows.
+    is_target = widths[1] != (1,) if None in names else names[0] == names[1]
     if is_target:
         raise ValueError(
             "y is a table with as many columns as X, and y is ignored here. Give the target's rows by name: "

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dams.models.linear import LinearFit, is_positive_definite, smallest_eigenvalue, solve_symmetric
+from dams.least_squares import LinearFit, is_positive_definite, smallest_eigenvalue, solve_symmetric
 from dams.moments import Moments
 from dams.relative import count_nonzero
 

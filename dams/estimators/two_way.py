@@ -12,12 +12,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval
 
-from dams.estimators.base import compare_with_target, filter_generator, read_rows
-from dams.estimators.conditional import ConditionalLaw
+from dams._validation import as_pandas
+from dams.estimators._base import compare_with_target, filter_generator, read_rows
+from dams.estimators._conditional import ConditionalLaw
 from dams.estimators.filtered import FilteredRegressor
 from dams.missingness import delete_at_random, with_zero
 from dams.relative import RelativeMissingness
-from dams.validation import as_pandas
 
 Array = np.ndarray
 N_FOLDS = 2

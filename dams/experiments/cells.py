@@ -10,9 +10,9 @@ import pandas as pd
 
 from dams.datasets.registry import DATASETS
 from dams.experiments.design import CellKey, Label
+from dams.experiments.models import Sample
 from dams.experiments.seeding import generator
 from dams.missingness import delete_at_random
-from dams.models import Sample
 from dams.relative import RelativeMissingness, count_nonzero, from_counts
 
 # Shares of source train, source test, target train, target test. The source test rows are set aside, as in the paper.

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from dams.datasets.download import fetch
 from dams.datasets.registry import DATASETS
-from dams.datasets.sources import UCI
 from dams.datasets.tabular import OwnTable, load_csv
-from dams.files import whole_file
+from dams.datasets.uci.download import fetch
+from dams.datasets.uci.origins import UCI
 
 # Rows are split 4:1:4:1, and scores are taken on the smallest part: of fewer rows than this, on fewer than five.
 MIN_ROWS = 50
@@ -27,12 +25,6 @@ def download(name: str, folder: str | Path, *, data_dir: str | None) -> list[dic
         {"file": file.path.name, "sha256": file.sha256, "source": file.origin, "licence": UCI[name].licence}
         for file in fetch(name, folder, data_dir=data_dir)
     ]
-
-
-def write_json(content: Any, path: str | Path) -> None:
-    """Write so that a reader sees the old file or the whole new one."""
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load_own_table(table: dict[str, Any]) -> OwnTable:

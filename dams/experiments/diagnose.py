@@ -11,17 +11,17 @@ import pandas as pd
 from scipy import linalg
 from threadpoolctl import threadpool_limits
 
-from dams.datasets.eicu_scenarios import Name
-from dams.datasets.eicu_simulator import simulate_eicu_table
-from dams.datasets.feature_table import FeatureTable
+from dams.datasets.eicu.feature_table import FeatureTable
+from dams.datasets.eicu.names import Scenario
+from dams.datasets.eicu.simulator import simulate_eicu_table
 from dams.datasets.registry import is_scenario
 from dams.diagnostics import check_ucar
 from dams.estimators.closed_form import adjust_moments
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import CellKey, Label, cell_keys
-from dams.experiments.eicu import describe_relative_missingness
+from dams.experiments.eicu.run import describe_relative_missingness
 from dams.experiments.seeding import generator
-from dams.models.linear import correlation_form, least_squares
+from dams.least_squares import correlation_form, least_squares
 from dams.moments import relative_rates
 from dams.relative import estimate_relative_missingness
 
@@ -150,7 +150,7 @@ def diagnose_hospitals(table: FeatureTable, *, seed: int) -> tuple[pd.DataFrame,
     verdicts, spreads = [], []
     with threadpool_limits(1):
         cohorts = {"this run (simulated)" if table.simulated else "this run": table}
-        for scenario in get_args(Name):
+        for scenario in get_args(Scenario):
             drawn = int(generator(seed, "diagnostics", "eicu", scenario).integers(2**31))
             cohorts[f"simulated {scenario}"] = simulate_eicu_table(STAYS, scenario=scenario, random_state=drawn)
         for name, hospitals in cohorts.items():

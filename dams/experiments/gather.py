@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dams._files import damaged
 from dams.experiments.design import Block
 from dams.experiments.methods import METHODS
 from dams.experiments.records import KEYS, TIMINGS, read_records
-from dams.files import damaged
 
 
 def gather(paths: Sequence[str | Path], blocks: Sequence[Block] | None = None) -> pd.DataFrame:

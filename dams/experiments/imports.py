@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-# What a registry names, such as "dams.models.linear:errors", is imported when it is used.
+# What a registry names, such as "dams.experiments.models.linear:errors", is imported when it is used.
 _REGISTERED = re.compile(r"(dams(?:\.\w+)+):\w+")
 
 

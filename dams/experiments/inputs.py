@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dams.datasets.fiddle import files_of, mark_of_simulation
+from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
 from dams.experiments.config import Config
+from dams.experiments.config.mistakes import ConfigError
 from dams.experiments.data import load_own_table
-from dams.experiments.mistakes import ConfigError
 
 
 def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None:

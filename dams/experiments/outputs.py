@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from dams.registry import load
+from dams._registry import load
 
 if TYPE_CHECKING:
     from dams.experiments.config import Config, Study
@@ -36,30 +36,30 @@ class Output:
 OUTPUTS: dict[str, Output] = {
     "table1": Output(
         "table",
-        "dams.report.table1:table1",
+        "dams.report.outputs.table1:table1",
         "Target MSE/Var(Y) of every predictor; the best of each block in bold, the oracle in grey.",
     ),
     "intervals": Output(
         "table",
-        "dams.report.intervals:intervals",
+        "dams.report.outputs.intervals:intervals",
         "Target MSE/Var(Y) with intervals over β and rate draws, and, beside them, the pooled ones as published.",
         each_dataset=True,
     ),
     "paired_differences": Output(
         "table",
-        "dams.report.paired:paired",
+        "dams.report.outputs.paired_differences:paired",
         "Score of every method minus that of the source predictor and of the oracle, cell by cell.",
     ),
     "error_against_distance": Output(
         "figure",
-        "dams.report.error_against_distance:error_against_distance",
+        "dams.report.outputs.error_against_distance:error_against_distance",
         "Target MSE/Var(Y) of linear predictors against the distance between source and target rates; below, how far "
         "it lies above the oracle's in the same cells.",
         model="linear",
     ),
     "error_against_epsilon": Output(
         "figure",
-        "dams.report.error_against_epsilon:error_against_epsilon",
+        "dams.report.outputs.error_against_epsilon:error_against_epsilon",
         "Target MSE/Var(Y) of linear predictors as source and target rates oppose each other.",
         regime="opposing",
         model="linear",
@@ -71,27 +71,27 @@ OUTPUTS: dict[str, Output] = {
 THEORY_FIGURES: dict[str, Output] = {
     "redundant_risk": Output(
         "figure",
-        "dams.report.theory_figures:redundant_risk",
+        "dams.report.outputs.theory:redundant_risk",
         "Example 1: as ε → 0 the source predictor is no better on the target than the label mean.",
     ),
     "confounded_risk": Output(
         "figure",
-        "dams.report.theory_figures:confounded_risk",
+        "dams.report.outputs.theory:confounded_risk",
         "Example 2: without adaptation the risk can exceed that of the label mean by any factor.",
     ),
     "regularisation_paths": Output(
         "figure",
-        "dams.report.theory_figures:regularisation_paths",
+        "dams.report.outputs.theory:regularisation_paths",
         "Losing values completely at random acts on linear regression as a quadratic penalty.",
     ),
     "bound_on_relative_missingness": Output(
         "figure",
-        "dams.report.theory_figures:bound_on_relative_missingness",
+        "dams.report.outputs.theory:bound_on_relative_missingness",
         "The finite-sample bound on the relative missingness always covers; the delta interval is narrower.",
     ),
     "improper_filter": Output(
         "figure",
-        "dams.report.theory_figures:improper_filter",
+        "dams.report.outputs.theory:improper_filter",
         "A filter that can only delete reproduces the target where it loses more, and nowhere else.",
     ),
 }

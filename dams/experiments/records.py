@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from dams.files import damaged, whole_file
+from dams._files import damaged, whole_file
 
 # What a row is about, then what was measured. A row without a score says in `failure` why.
-KEYS = ["experiment", "dataset", "regime", "epsilon", "labels", "variant", "model", "method", "draw", "beta"]
+KEYS = ["study", "dataset", "regime", "epsilon", "labels", "variant", "model", "method", "draw", "beta"]
 VALUES = ["score", "mse", "var_y", "rate_distance", "dropped", "failure"]
 COLUMNS = KEYS + VALUES
 # Times differ from run to run, so they have a file of their own and the records stay the same to the byte. There
 # `design` is the digest of the block: it tells for which configuration the records beside them were made.
-TIMINGS = ["experiment", "dataset", "regime", "epsilon", "model", "method", "draw", "design", "fit_seconds"]
+TIMINGS = ["study", "dataset", "regime", "epsilon", "model", "method", "draw", "design", "fit_seconds"]
 
 _DTYPES = {
     "epsilon": "float64",
@@ -25,9 +25,7 @@ _DTYPES = {
     "mse": "float64",
     "var_y": "float64",
     "rate_distance": "float64",
-} | dict.fromkeys(
-    ("experiment", "dataset", "regime", "labels", "variant", "model", "method", "dropped", "failure"), "str"
-)
+} | dict.fromkeys(("study", "dataset", "regime", "labels", "variant", "model", "method", "dropped", "failure"), "str")
 
 
 def as_records(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -15,11 +15,11 @@ from threadpoolctl import threadpool_limits
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import Block, Fit
 from dams.experiments.methods import METHODS
+from dams.experiments.models import MODELS, Sample
 from dams.experiments.progress import Progress
 from dams.experiments.records import TIMINGS, as_records
 from dams.experiments.scores import score
 from dams.experiments.seeding import generator
-from dams.models import MODELS, Sample
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
     if not failure:
         value, failure = score(mse, var_y)
     return {
-        "experiment": block.study,
+        "study": block.study,
         "dataset": cell.key.dataset,
         "regime": cell.key.regime,
         "epsilon": cell.key.epsilon,

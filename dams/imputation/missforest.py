@@ -15,9 +15,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils._param_validation import Interval, MissingValues, StrOptions
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
-from dams.imputation.forest import MAX_BINS, MAX_DEPTH
-from dams.imputation.forest.binning import FloatArray
-from dams.imputation.inputs import (
+from dams._validation import check_columns, describe_columns, refuse_infinite, refuse_text
+from dams.imputation._forest import MAX_BINS, MAX_DEPTH
+from dams.imputation._forest.binning import FloatArray
+from dams.imputation._inputs import (
     categorical_mask,
     first_guess,
     refuse_beyond_single_precision,
@@ -25,9 +26,8 @@ from dams.imputation.inputs import (
     scales_for_trees,
     warn_of_small_units,
 )
-from dams.imputation.missingpy_backend import import_missingpy, run_missingpy
-from dams.imputation.sweeps import BoolArray, ColumnModel, ForestSettings, Sweep, learn_complete_columns, sweep_columns
-from dams.validation import check_labels, describe_columns, refuse_infinite, refuse_text
+from dams.imputation._missingpy import import_missingpy, run_missingpy
+from dams.imputation._sweeps import BoolArray, ColumnModel, ForestSettings, Sweep, learn_complete_columns, sweep_columns
 
 
 class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -294,7 +294,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             refuse_nan(X, marker)
         if not sparse.issparse(X):
             refuse_infinite(X, name="X")
-        check_labels(self, X, reset=reset)
+        check_columns(self, X, reset=reset)
         finite = "allow-nan" if np.isnan(marker) else True
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite=finite, reset=reset)
         missing = np.isnan(X) if np.isnan(marker) else np.equal(X, marker)

@@ -11,16 +11,17 @@ from typing import Any
 
 import pandas as pd
 
+from dams._files import damaged, sha256_of
 from dams.datasets.arrays import load_covariates
+from dams.datasets.eicu.names import HOSPITALS
 from dams.datasets.registry import title_of
 from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
-from dams.experiments.fields import shortened
+from dams.experiments.config.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.outputs import wanted_outputs
 from dams.experiments.records import COLUMNS, KEYS, read_records
-from dams.files import damaged, sha256_of
-from dams.report.paper import HOSPITALS, departure
+from dams.report.paper import departure
 from dams.report.run_files import designs_in, read_json, read_table
 from dams.report.scope import Scope, describe, split_predictor, title_of_method, title_of_model
 from dams.report.summary import COMPARISON, Bootstrap, score_table
@@ -192,7 +193,7 @@ class Evidence:
         if self.eicu_is_simulated:
             return "the eICU cohort is simulated"
         ours = (self.config.get("eicu") or {}).get("hospitals", HOSPITALS)
-        if ours == HOSPITALS:
+        if tuple(ours) == HOSPITALS:
             return ""
         first, second = (" and ".join(map(str, hospitals)) for hospitals in (ours, HOSPITALS))
         return f"H1 and H2 are hospitals {first}, the paper's {second}"
@@ -218,7 +219,7 @@ class Evidence:
             others = _tables_by_study(unlike, scope, predictors)
             if others:
                 largest = max(others, key=lambda study: others[study][0].size)
-                reason = unlike.loc[unlike["experiment"] == largest, "departure"].iloc[0]
+                reason = unlike.loc[unlike["study"] == largest, "departure"].iloc[0]
                 raise NotTestable(f"{title_of(scope['dataset'])}: {reason}")
             raise NotTestable(self._what_is_missing(scope, predictors))
         return max(found.values(), key=lambda tables: tables[0].size)
@@ -237,7 +238,7 @@ class Evidence:
         records = self.records
         epsilon = records["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
         draw = records["regime"] + "/" + epsilon + "/" + records["draw"].astype(str)
-        keys = list(zip(records["experiment"], records["dataset"], records["regime"], strict=True))
+        keys = list(zip(records["study"], records["dataset"], records["regime"], strict=True))
         # Without a configuration names are all there is to go by.
         designs = [self._designs.get(key, (key[2], "")) for key in keys]
         return records[[*COMPARISON, "method", "beta", "score", "rate_distance"]].assign(
@@ -297,7 +298,7 @@ def _no_records() -> pd.DataFrame:
 def _tables_by_study(part: pd.DataFrame, scope: Scope, predictors: Sequence[str]) -> dict[str, list[pd.DataFrame]]:
     """Return the scores of each predictor over the entries that all have, of every study that has such."""
     found = {}
-    for study, scores in part.groupby("experiment"):
+    for study, scores in part.groupby("study"):
         tables = []
         for predictor in predictors:
             model, method = split_predictor(predictor, scope)

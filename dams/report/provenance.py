@@ -15,10 +15,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from dams._files import sha256_of, write_json
 from dams.experiments import design
 from dams.experiments.config import Config, parse
 from dams.experiments.outputs import wanted_outputs
-from dams.files import sha256_of, whole_file
 
 PACKAGES = ["dams", "numpy", "scipy", "pandas", "scikit-learn", "xgboost-cpu", "matplotlib", "snakemake"]
 # Under the results folder: the times at which Snakemake started to work on the run.
@@ -48,7 +48,7 @@ def write_provenance(
         "job_seconds": job_seconds(jobs),
         "files": {Path(file).relative_to(results).as_posix(): sha256_of(file) for file in products},
     }
-    _write_json(content, path)
+    write_json(content, path)
 
 
 def note_start(results: str | Path, config: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def note_start(results: str | Path, config: dict[str, Any]) -> None:
     except (OSError, ValueError):  # none yet, or one that can't be read
         known = None
     if known != config:
-        _write_json(config, settings)
+        write_json(config, settings)
     path = Path(results) / STARTS
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8") as stream:
@@ -130,11 +130,6 @@ def peak_memory(jobs: Iterable[Path]) -> float | None:
 def _rows(file: Path) -> list[dict[str, str]]:
     with open(file, encoding="utf-8") as stream:
         return list(csv.DictReader(stream, delimiter="\t"))
-
-
-def _write_json(content: dict[str, Any], path: str | Path) -> None:
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _version(package: str) -> str | None:

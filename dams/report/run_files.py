@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from dams.files import damaged
+from dams._files import damaged
 
 
 def read_json(path: Path) -> Any:

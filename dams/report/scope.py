@@ -7,7 +7,7 @@ from typing import Any
 
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
-from dams.models import MODELS
+from dams.experiments.models import MODELS
 from dams.report.tables import REGIME_SYMBOLS
 
 # Columns of the records and the values that are meant.

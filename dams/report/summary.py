@@ -11,12 +11,12 @@ import pandas as pd
 
 from dams.datasets.registry import DATASETS
 from dams.experiments.methods import METHODS
+from dams.experiments.models import MODELS
 from dams.experiments.seeding import generator
-from dams.models import MODELS
 from dams.stats import crossed_bootstrap, pooled_interval
 
 # Records that differ only in method, draw and β belong to one comparison.
-COMPARISON = ["experiment", "dataset", "regime", "epsilon", "labels", "model"]
+COMPARISON = ["study", "dataset", "regime", "epsilon", "labels", "model"]
 
 
 _ORDER = {
@@ -77,7 +77,7 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
 
 def on_fewer_cells(summary: pd.DataFrame) -> pd.Series:
     """Which rows of `summarise` are means over fewer cells than those of other methods in the same place."""
-    places = [summary[name] for name in COMPARISON if name != "experiment"]
+    places = [summary[name] for name in COMPARISON if name != "study"]
     cells = summary["draws"] * summary["betas"]
     return cells < cells.groupby(places, dropna=False).transform("max")
 
@@ -126,7 +126,7 @@ def in_display_order(frame: pd.DataFrame) -> pd.DataFrame:
         ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*known, *column]))}
         return column.map(ranks)
 
-    order = ["dataset", "regime", "epsilon", "labels", "experiment", "model", "method"]
+    order = ["dataset", "regime", "epsilon", "labels", "study", "model", "method"]
     return frame.sort_values(order, key=key, kind="stable", ignore_index=True)
 
 

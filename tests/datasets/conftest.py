@@ -2,7 +2,7 @@ import pytest
 from fiddle_files import write_cohort
 from loopback import Site
 
-from dams.datasets.sources import UCI, RawFile, UciDataset
+from dams.datasets.uci.origins import UCI, RawFile, UciDataset
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from dams.datasets.sources import RawFile
+from dams.datasets.uci.origins import RawFile
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 

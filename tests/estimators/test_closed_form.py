@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from dams import ClosedFormRegressor, Free, Nested, apply_missingness
 from dams.estimators.closed_form import adjust_moments
-from dams.models.linear import least_squares
+from dams.least_squares import least_squares
 from dams.moments import Moments
 from dams.relative import count_nonzero, from_counts
 

@@ -17,7 +17,7 @@ from dams.estimators.stabilise import (
     fit_stabilised,
     is_well_conditioned,
 )
-from dams.models.linear import smallest_eigenvalue, solve_symmetric
+from dams.least_squares import smallest_eigenvalue, solve_symmetric
 from dams.moments import Moments
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeRegressor
 
 from dams import ClosedFormRegressor, FilteredRegressor, TwoWayFilter, TwoWayRegressor, apply_missingness
-from dams.estimators.conditional import ConditionalLaw
+from dams.estimators._conditional import ConditionalLaw
 from dams.estimators.two_way import fill_order, fill_probabilities
 
 BETTER, WORSE = [0.6, 0.1, 0.5], [0.1, 0.4, 0.2]

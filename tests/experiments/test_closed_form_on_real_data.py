@@ -9,9 +9,9 @@ from dams.datasets import load_uci
 from dams.experiments.cells import build_cell, clean_table
 from dams.experiments.design import CellKey, Label
 from dams.experiments.methods import METHODS
+from dams.experiments.models import MODELS
 from dams.experiments.seeding import generator
 from dams.missingness import Free, Nested
-from dams.models import MODELS
 
 pytestmark = pytest.mark.skipif(
     "DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name a folder with the UCI files"

@@ -7,8 +7,9 @@ import os
 import pandas as pd
 import pytest
 
+from dams._files import write_json
 from dams.datasets.embedded import load_diabetes
-from dams.experiments.data import download, prepare, write_json
+from dams.experiments.data import download, prepare
 
 
 def own_table(folder, rows):

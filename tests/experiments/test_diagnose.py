@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dams.datasets.eicu_simulator import simulate_eicu_table
+from dams.datasets.eicu.simulator import simulate_eicu_table
 from dams.datasets.registry import DATASETS
 from dams.experiments.cells import build_cell, clean_table
 from dams.experiments.config import parse

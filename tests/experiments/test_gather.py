@@ -35,7 +35,7 @@ def test_damaged_timings_are_named_with_the_way_out(tmp_path):
     for draw, path in enumerate(paths):
         write_csv(pd.DataFrame([[*"abcdef", 1 - draw, "g", 0.5]], columns=TIMINGS), path)
     assert list(gather_timings(paths)["draw"]) == [0, 1]
-    for damaged in ("", "experiment,dataset\n", "\x00"):
+    for damaged in ("", "study,dataset\n", "\x00"):
         paths[1].write_text(damaged)
         with pytest.raises(ValueError, match=r"b\.timings\.csv is damaged: .*Delete the file and run again\."):
             gather_timings(paths)
@@ -78,7 +78,7 @@ def test_a_failed_fit_is_no_damage(written):
             r"expected 36 rows, got 35; 1 are missing and 0 do not belong there, the first of ",
         ),
         (lambda r: pd.concat([r, r.iloc[[0]]]), r"expected 36 rows, got 37; 0 are missing and 1 do not belong"),
-        (lambda r: r.assign(beta=r["beta"] + 1), r"the first of experiment one, dataset redundant, regime opposing"),
+        (lambda r: r.assign(beta=r["beta"] + 1), r"the first of study one, dataset redundant, regime opposing"),
         (lambda r: r.assign(score=r["score"].where(r.index != 4)), r"line 6, column score: expected mse / var_y = "),
         (lambda r: r.assign(mse=r["mse"].where(r.index != 4)), r"line 6, column score: expected mse / var_y = nan"),
         (lambda r: r.assign(score=r["score"] * 1.001), r"line 2, column score: expected mse / var_y = "),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dams.experiments.records import COLUMNS, KEYS, as_records, read_records, write_csv
 
 ROW = {
-    "experiment": "one",
+    "study": "one",
     "dataset": "adult",
     "regime": "free",
     "epsilon": None,
@@ -92,7 +92,7 @@ def test_a_field_of_the_wrong_kind_is_refused_by_file(tmp_path):
 def test_other_tables_are_refused_by_name(tmp_path, text):
     path = tmp_path / "other.csv"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"other\.csv does not hold records: expected columns \['experiment'"):
+    with pytest.raises(ValueError, match=r"other\.csv does not hold records: expected columns \['study'"):
         read_records(path)
 
 
@@ -102,7 +102,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     before = path.read_bytes()
 
     def half(self, target, **options):
-        target.write_text("experiment,dat")
+        target.write_text("study,dat")
         raise OSError("disk full")
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", half)

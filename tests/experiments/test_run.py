@@ -11,9 +11,9 @@ from dams.experiments import cells
 from dams.experiments.config import parse
 from dams.experiments.design import blocks
 from dams.experiments.methods import METHODS, Method
+from dams.experiments.models import MODELS
 from dams.experiments.records import COLUMNS, TIMINGS, write_csv
 from dams.experiments.run import run_block
-from dams.models import MODELS
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_records_say_what_they_are(mixed):
     records, timings = run_block(block, None)
     assert list(records.columns) == COLUMNS
     assert list(timings.columns) == TIMINGS
-    assert (records["experiment"] == "one").all()
+    assert (records["study"] == "one").all()
     assert set(records["variant"]) == {"corrected"}
     np.testing.assert_allclose(records["score"], records["mse"] / records["var_y"])
     assert records["failure"].isna().all()

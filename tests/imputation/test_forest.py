@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from dams.imputation.forest import ClassTarget, NumericTarget, bin_column, grow_forest
-from dams.imputation.forest.histograms import TrainingData
-from dams.imputation.forest.rounding import rounded_scores
+from dams.imputation._forest import ClassTarget, NumericTarget, bin_column, grow_forest
+from dams.imputation._forest.histograms import TrainingData
+from dams.imputation._forest.rounding import rounded_scores
 
 columns_of_numbers = arrays(
     np.float64,

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dams.imputation import MissForestImputer
 from dams.imputation import missforest as module
-from dams.imputation.sweeps import BinnedMatrix, Sweep, sweep_columns
+from dams.imputation._sweeps import BinnedMatrix, Sweep, sweep_columns
 
 
 @parametrize_with_checks(
@@ -114,7 +114,7 @@ def test_sweeps_go_on_while_one_kind_of_column_comes_to_rest(numeric, categorica
 def test_constant_columns_are_filled_without_a_forest(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.random(100) < 0.5, np.where(rng.random(100) < 0.3, 0, 7), rng.normal(size=100)])
-    monkeypatch.setattr("dams.imputation.sweeps.grow_forest", None)  # can't be called
+    monkeypatch.setattr("dams.imputation._sweeps.grow_forest", None)  # can't be called
     imputed = MissForestImputer(random_state=0).fit_transform(X)
     np.testing.assert_array_equal(imputed[:, :2], np.broadcast_to([1.0, 7.0], (100, 2)))
 

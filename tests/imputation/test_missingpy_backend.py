@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from missforest_by_hand import classify, first_guesses, holed_matrix, iterates, smooth
 
 from dams.imputation import MissForestImputer
-from dams.imputation.missingpy_backend import import_missingpy, run_missingpy
+from dams.imputation._missingpy import import_missingpy, run_missingpy
 
 OPTIONS = {"max_iter": 5, "n_estimators": 3, "max_depth": 3, "missing_values": 0.0, "seed": 0}
 
@@ -166,7 +166,7 @@ def state():
         if name.partition(".")[0] in ("numpy", "sklearn")
     }
 
-from dams.imputation.missingpy_backend import import_missingpy, run_missingpy
+from dams.imputation._missingpy import import_missingpy, run_missingpy
 before = state()
 try:
     import_missingpy()
@@ -209,6 +209,6 @@ def test_another_missing_module_is_not_mistaken_for_it(monkeypatch):
     def fail(name):
         raise ModuleNotFoundError("No module named 'sklearn.gone'", name="sklearn.gone")
 
-    monkeypatch.setattr("dams.imputation.missingpy_backend.import_module", fail)
+    monkeypatch.setattr("dams.imputation._missingpy.import_module", fail)
     with pytest.raises(ModuleNotFoundError, match=r"sklearn\.gone"):
         import_missingpy()

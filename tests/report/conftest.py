@@ -7,7 +7,7 @@ import pytest
 from dams.experiments.records import as_records
 
 DEFAULTS = {
-    "experiment": "one",
+    "study": "one",
     "dataset": "adult",
     "regime": "nested",
     "epsilon": None,

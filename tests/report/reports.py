@@ -7,16 +7,16 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from dams.experiments.data import write_json
+from dams._files import write_json
 from dams.experiments.gather import keys_of
 from dams.experiments.records import KEYS, as_records, write_csv
-from dams.report.claims import write_claims
-from dams.report.comparison import write_comparison
-from dams.report.error_against_epsilon import error_against_epsilon
+from dams.report.claims.comparison import write_comparison
+from dams.report.claims.verdicts import write_claims
 from dams.report.figures import save_figure
-from dams.report.page import write_page
+from dams.report.outputs.error_against_epsilon import error_against_epsilon
+from dams.report.outputs.table1 import table1
+from dams.report.page.render import write_page
 from dams.report.summary import Bootstrap
-from dams.report.table1 import table1
 
 CONFIG = {
     "name": "small",
@@ -53,7 +53,7 @@ def make_records() -> pd.DataFrame:
     ]
     rows = [
         {
-            "experiment": study,
+            "study": study,
             "dataset": dataset,
             "regime": regime,
             "epsilon": epsilon,

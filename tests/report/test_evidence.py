@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from reports import write_block
 
+from dams._files import write_json
 from dams.datasets.arrays import save_covariates
 from dams.experiments.config import parse, read
-from dams.experiments.data import write_json
 from dams.experiments.design import blocks
 from dams.experiments.records import write_csv
-from dams.report.contents import what_is_missing
 from dams.report.evidence import Evidence, NotTestable
+from dams.report.page.contents import what_is_missing
 from dams.report.paper import departure
 from dams.report.provenance import write_provenance
 
@@ -187,7 +187,7 @@ def run_of(tmp_path, make_records):
             study = {"datasets": [dataset], "regimes": [{"kind": kind}], "models": {"linear": {"draws": 1}}}
             study |= {"methods": ["oracle"]} | change
             regime = study["regimes"][0]
-            cell = {"experiment": name, "dataset": dataset, "regime": regime.get("name", regime["kind"])}
+            cell = {"study": name, "dataset": dataset, "regime": regime.get("name", regime["kind"])}
             rows.append(
                 cell | {"epsilon": 0.1 if kind == "opposing" else None, "score": score, "rate_distance": number}
             )

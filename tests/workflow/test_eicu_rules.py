@@ -8,9 +8,9 @@ import time
 import pandas as pd
 import pytest
 
-from dams.datasets.eicu_simulator import simulate_eicu
-from dams.report.contents import data_sources
+from dams.datasets.eicu.simulator import simulate_eicu
 from dams.report.evidence import Evidence
+from dams.report.page.contents import data_sources
 
 pytestmark = pytest.mark.workflow
 

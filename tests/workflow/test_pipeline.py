@@ -128,7 +128,7 @@ def test_results_that_came_with_the_code_are_made_anew(project):
 # A method that refuses the second draw, to show what a failure looks like.
 GUESS = """import numpy as np
 
-from dams.models import Sample
+from dams.experiments.models import Sample
 
 
 def guess(cell, rng):

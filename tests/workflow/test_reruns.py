@@ -80,10 +80,10 @@ def test_an_edit_runs_what_rests_on_it(project):
     assert planned(project, table) == {}
     # Intervals are made of records.
     edit(project, "dams/stats.py")
-    edit(project, "dams/report/table1.py")
+    edit(project, "dams/report/outputs/table1.py")
     assert planned(project) == {}
     assert planned(project, table) == {"write_table": 1}
-    edit(project, "dams/models/linear.py")
+    edit(project, "dams/experiments/models/linear.py")
     assert planned(project) == {"run_block": 2, "gather_records": 1}
 
 

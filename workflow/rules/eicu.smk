@@ -85,7 +85,7 @@ rule run_eicu:
 rule report_eicu:
     input:
         **rules.run_eicu.output,
-        published="resources/paper/eicu.csv",
+        published="dams/report/paper/eicu.csv",
         code=code_of("report_eicu"),
     output:
         tables=expand(

@@ -94,7 +94,7 @@ rule check_claims:
             else []
         ),
         records=rules.gather_records.output.records,
-        paper=["resources/paper/claims.yaml", "resources/paper/table1.csv"],
+        paper=["dams/report/paper/claims.yaml", "dams/report/paper/table1.csv"],
         code=code_of("check_claims"),
     output:
         claims=report(
@@ -131,7 +131,7 @@ rule compare_with_paper:
         ),
         records=rules.gather_records.output.records,
         paper=[
-            f"resources/paper/{name}"
+            f"dams/report/paper/{name}"
             for name in ("table1.csv", "eicu.csv", "errata.yaml")
         ],
         code=code_of("compare_with_paper"),
@@ -208,7 +208,7 @@ rule write_report:
     input:
         # The provenance comes last, so all else is there.
         provenance=rules.write_provenance.output,
-        page=[f"dams/report/page.{suffix}" for suffix in ("html.jinja", "css", "js")],
+        page=[f"dams/report/page/page.{suffix}" for suffix in ("html.jinja", "css", "js")],
         code=code_of("write_report"),
     output:
         f"{RESULTS}/report.html",
@@ -236,6 +236,6 @@ onstart:
 
 
 onsuccess:
-    from dams.report.closing import closing_words
+    from dams.report.page.closing import closing_words
 
     print(closing_words(RESULTS))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dams.experiments.progress import job_log
-from dams.report.claims import write_claims
+from dams.report.claims.verdicts import write_claims
 
 with job_log(snakemake.log[0]):
     write_claims(Path(snakemake.output[0]).parent)

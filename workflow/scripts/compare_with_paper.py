@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dams.experiments.progress import job_log
-from dams.report.comparison import write_comparison
+from dams.report.claims.comparison import write_comparison
 
 with job_log(snakemake.log[0]):
     write_comparison(Path(snakemake.output[0]).parent)

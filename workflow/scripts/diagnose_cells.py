@@ -6,8 +6,8 @@ from dams.datasets.arrays import load_covariates
 from dams.experiments.diagnose import diagnose_cells
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
-from dams.report.diagnostics import relative_missingness_figure
 from dams.report.figures import save_figure
+from dams.report.outputs.diagnostics import relative_missingness_figure
 
 with job_log(snakemake.log[0]):
     params, output = snakemake.params, snakemake.output

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from dams.datasets.fiddle import load_fiddle
+from dams.datasets.eicu.fiddle import load_fiddle
 from dams.experiments.diagnose import diagnose_hospitals
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
-from dams.report.diagnostics import hospital_checks_figure
 from dams.report.figures import save_figure
+from dams.report.outputs.diagnostics import hospital_checks_figure
 
 with job_log(snakemake.log[0]):
     params, output = snakemake.params, snakemake.output

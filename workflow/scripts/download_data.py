@@ -1,6 +1,7 @@
 """Fetch the raw files of one data set and note what served them."""
 
-from dams.experiments.data import download, write_json
+from dams._files import write_json
+from dams.experiments.data import download
 from dams.experiments.progress import job_log
 
 with job_log(snakemake.log[0]):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dams.datasets.physionet import download_eicu
-from dams.experiments.data import write_json
+from dams._files import write_json
+from dams.datasets.eicu.physionet import download_eicu
 from dams.experiments.progress import job_log
 
 with job_log(snakemake.log[0]):

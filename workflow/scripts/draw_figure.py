@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dams.experiments.progress import job_log
 from dams.report.figures import save_figure
-from dams.report.make import make_output
+from dams.report.outputs.make import make_output
 
 with job_log(snakemake.log[0]):
     figure = make_output(snakemake.input.records, snakemake.params)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from dams.experiments.eicu import top_features
+from dams.experiments.eicu.run import top_features
 from dams.experiments.progress import job_log
-from dams.report.eicu import feature_table, performance_table, prevalence_figure
 from dams.report.figures import save_figure
+from dams.report.outputs.eicu import feature_table, performance_table, prevalence_figure
 
 with job_log(snakemake.log[0]):
     folder = Path(snakemake.output.figure[0]).parent

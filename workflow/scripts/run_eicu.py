@@ -3,11 +3,11 @@
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from dams.datasets.fiddle import load_fiddle
-from dams.datasets.fiddle_as_published import load_fiddle_as_published
-from dams.experiments import eicu
-from dams.experiments.data import write_json
-from dams.experiments.eicu_as_published import run_eicu_as_published
+from dams._files import write_json
+from dams.datasets.eicu.fiddle import load_fiddle
+from dams.datasets.eicu.fiddle_as_published import load_fiddle_as_published
+from dams.experiments.eicu import run as eicu
+from dams.experiments.eicu.as_published import run_eicu_as_published
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
 

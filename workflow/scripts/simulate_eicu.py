@@ -1,6 +1,6 @@
 """Simulate an eICU cohort."""
 
-from dams.datasets.eicu_simulator import simulate_eicu
+from dams.datasets.eicu.simulator import simulate_eicu
 from dams.experiments.progress import job_log
 
 with job_log(snakemake.log[0]):

@@ -1,7 +1,7 @@
 """The predictors that are compared. To add one: a module in this folder with a function, and a line in METHODS.
 
 A method turns a cell into the sample to train on and the sample to test on. What is trained on it, and how the error
-is measured, is the model's affair (`dams.models`).
+is measured, is the model's affair (`dams.experiments.models`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dams.registry import load
+from dams._registry import load
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dams.experiments.cells import Cell
-    from dams.models import Sample
+    from dams.experiments.models import Sample
 
     Prepare = Callable[[Cell, np.random.Generator], tuple[Sample, Sample]]
 

@@ -7,8 +7,9 @@ import numpy as np
 from dams.estimators.closed_form import adjust_moments
 from dams.estimators.stabilise import N_FOLDS, FoldedMoments, fit_stabilised
 from dams.experiments.cells import Cell
-from dams.models import Sample
-from dams.models.linear import FittedSample, LinearFit, least_squares
+from dams.experiments.models import Sample
+from dams.experiments.models.linear import FittedSample
+from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import count_nonzero
 

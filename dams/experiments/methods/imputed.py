@@ -3,8 +3,8 @@
 import numpy as np
 
 from dams.experiments.cells import Cell
+from dams.experiments.models import Sample
 from dams.imputation import MissForestImputer
-from dams.models import Sample
 
 
 def imputed(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:

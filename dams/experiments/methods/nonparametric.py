@@ -3,8 +3,8 @@
 import numpy as np
 
 from dams.experiments.cells import Cell
+from dams.experiments.models import Sample
 from dams.missingness import delete_at_random
-from dams.models import Sample
 
 
 def nonparametric(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:

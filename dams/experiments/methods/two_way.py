@@ -4,7 +4,7 @@ import numpy as np
 
 from dams.estimators import TwoWayFilter
 from dams.experiments.cells import Cell
-from dams.models import Sample
+from dams.experiments.models import Sample
 
 
 def two_way(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dams.experiments.cells import Cell
-from dams.models import Sample
+from dams.experiments.models import Sample
 
 
 def oracle(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:

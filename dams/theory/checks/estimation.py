@@ -9,7 +9,7 @@ import numpy as np
 
 from dams.estimators.closed_form import adjust_moments
 from dams.identification import corrupt_law, filter_distance
-from dams.models.linear import least_squares
+from dams.least_squares import least_squares
 from dams.moments import inverse_rates, move_covariance, move_gram, move_mean, relative_rates
 from dams.theory.checks.base import Section, cases, largest, shortfall
 from dams.theory.coverage import simulate_coverage

@@ -1,0 +1,289 @@
+"""The configuration of a run: every key a YAML file may hold, checked before anything starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations, product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+
+from dams._registry import nearest
+from dams.datasets.csv_files import check_separator
+from dams.datasets.eicu.names import HOSPITALS, Scenario, Size
+from dams.datasets.eicu.scenarios import choose_mechanism
+from dams.datasets.registry import DATASETS, is_scenario
+from dams.experiments.config.fields import Count, FilePath, Name, OneOrMore, RunName, Strict, Unique, once, shortened
+from dams.experiments.config.mistakes import ConfigError, explain
+from dams.experiments.config.regimes import Regime
+from dams.experiments.config.yaml_files import load_yaml
+from dams.experiments.methods import METHODS
+from dams.experiments.models import MODELS
+from dams.experiments.outputs import OUTPUTS
+
+__all__ = ["Config", "Study", "parse", "read", "schema"]
+
+
+class Repeats(Strict):
+    """How often a model is fitted, rate draws times coefficient vectors β, and by which engine if not the default."""
+
+    draws: Count
+    betas: Count = 1
+    engine: str | None = None
+
+
+class Cap(Strict):
+    """At most this many draws and β for one method, for methods that cost more than the rest."""
+
+    draws: Count | None = None
+    betas: Count | None = None
+
+
+class Study(Strict):
+    """Data sets × regimes × draws × β × models × methods, and the tables and figures made from them."""
+
+    datasets: OneOrMore[str]
+    regimes: Annotated[list[Regime], Field(min_length=1)]
+    models: Annotated[dict[str, Repeats], Field(min_length=1)]
+    methods: Annotated[dict[str, Cap], Field(min_length=1)]
+    labels: OneOrMore[Literal["random_linear", "structural"]] = ["random_linear"]
+    rows: Annotated[int, Field(ge=50)] = 10_000
+    outputs: Unique[str] = []
+
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _list_of_methods(cls, methods: Any) -> Any:
+        """Accept a plain list where no method has a cap."""
+        if isinstance(methods, list) and all(isinstance(name, str) for name in methods):
+            return {name: {} for name in once(methods)}
+        if isinstance(methods, dict):
+            return {name: {} if cap is None else cap for name, cap in methods.items()}
+        raise ValueError(f"expected a list of methods, or methods with their caps, got {shortened(methods)}")
+
+    @field_validator("methods")
+    @classmethod
+    def _known_methods(cls, methods: dict[str, Cap]) -> dict[str, Cap]:
+        return _known(methods, METHODS, "method")
+
+    @field_validator("models")
+    @classmethod
+    def _known_models(cls, models: dict[str, Repeats]) -> dict[str, Repeats]:
+        for name, repeats in _known(models, MODELS, "model").items():
+            if repeats.engine is not None:
+                _known([repeats.engine], MODELS[name].engines, f"engine of {name}")
+        return models
+
+    @field_validator("outputs")
+    @classmethod
+    def _known_outputs(cls, outputs: list[str]) -> list[str]:
+        return _known(outputs, OUTPUTS, "output")
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Study:
+        names = [regime.name for regime in self.regimes]
+        if len(set(names)) < len(names):
+            raise ValueError(f"regimes must differ in name, got {names}; give each its own `name:`")
+        return self
+
+    @model_validator(mode="after")
+    def _something_to_fit(self) -> Study:
+        if not any(METHODS[method].applies_to(model) for method in self.methods for model in self.models):
+            raise ValueError(
+                f"none of the methods ({', '.join(self.methods)}) can be used with any of the models "
+                f"({', '.join(self.models)}); add one that can"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _outputs_have_what_they_show(self) -> Study:
+        kinds = [regime.kind for regime in self.regimes]
+        for name in self.outputs:
+            output = OUTPUTS[name]
+            if output.regime is not None and output.regime not in kinds:
+                raise ValueError(
+                    f"outputs: {name} shows a regime of kind {output.regime}, got {', '.join(kinds)}; "
+                    f"add one to regimes, or take {name} out"
+                )
+            if output.model is not None and output.model not in self.models:
+                raise ValueError(
+                    f"outputs: {name} shows {output.model} models, got {', '.join(self.models)}; "
+                    f"add {output.model} to models, or take {name} out"
+                )
+        return self
+
+    def entries(self) -> set[tuple[Any, ...]]:
+        """Say what its numbers are about: data set, regime, ε, labels, model, method."""
+        designs = [(regime.name, epsilon) for regime in self.regimes for epsilon, _ in regime.samplers()]
+        return {
+            (dataset, *design, labels, model, method)
+            for dataset, design, labels, model, method in product(
+                self.datasets, designs, self.labels, self.models, self.methods
+            )
+            if METHODS[method].applies_to(model)
+        }
+
+    def settings(self) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """Say what its cells are made of, by data set, regime and labels: rates for each ε, rows of a scenario."""
+        designs = [(regime.name, *design) for regime in self.regimes for design in regime.samplers()]
+        made: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for dataset, (name, epsilon, sampler), labels in product(self.datasets, designs, self.labels):
+            made[dataset, name, epsilon, labels] = {"rates": sampler}
+            if is_scenario(dataset):
+                # A line over ε joins what has the same regime; a table has the rows it has.
+                made[dataset, name, labels] = {"rows": self.rows}
+        return made
+
+
+class CsvDataset(Strict):
+    """A user's own table: a CSV file with one header line, and the types of the columns to use."""
+
+    path: FilePath
+    numeric: list[str] = []
+    binary: list[str] = []
+    categorical: list[str] = []
+    separator: Annotated[str, AfterValidator(check_separator)] = ","
+
+    @model_validator(mode="after")
+    def _columns_are_typed_once(self) -> CsvDataset:
+        columns = [*self.numeric, *self.binary, *self.categorical]
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise ValueError(f"columns must be listed once, got {twice} twice")
+        if not columns:
+            raise ValueError("no columns; list them under numeric, binary or categorical")
+        return self
+
+
+class Eicu(Strict):
+    """The eICU study. Without credentialed data it runs on a simulated cohort, and says so."""
+
+    source: Literal["simulated", "physionet", "folder"] = "simulated"
+    folder: FilePath = "data/eicu"
+    hospitals: Annotated[Unique[int], Field(min_length=2, max_length=2)] = list(HOSPITALS)
+    size: Size = "default"
+    scenario: Scenario = "ucar"
+    strength: Annotated[float, Field(ge=0)] = 1.0
+    two_way: bool = True
+
+    @model_validator(mode="after")
+    def _can_be_simulated(self) -> Eicu:
+        if self.source == "simulated":
+            choose_mechanism(self.scenario, None, self.strength)
+        return self
+
+
+class Bootstrap(Strict):
+    """Intervals: crossed bootstrap over β and rate draws."""
+
+    replicates: Count = 2000
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+
+
+class Config(Strict):
+    """One run, written to results/<name>/."""
+
+    name: RunName
+    seed: Annotated[int, Field(ge=0)] = 2023
+    studies: Annotated[dict[Name, Study], Field(min_length=1)]
+    datasets: dict[Name, CsvDataset] = {}
+    data_dir: FilePath | None = None
+    recipe: Literal["paper_text", "released_notebook"] = "paper_text"
+    theory: bool = False
+    eicu: Eicu | None = None
+    bootstrap: Bootstrap = Bootstrap()
+    # Cells in one job, by what it fits: a model family, or a method with jobs of its own. Results do not depend on it.
+    block_size: dict[str, Count] = {}
+
+    @field_validator("block_size")
+    @classmethod
+    def _known_groups(cls, given: dict[str, int]) -> dict[str, int]:
+        return _known(given, [*MODELS, *(name for name, method in METHODS.items() if method.shared)], "group of fits")
+
+    def _sharing(self) -> Iterator[tuple[str, str, str]]:
+        """Names of two studies and of an output that both feed, for every two that have one."""
+        for (first, one), (second, other) in combinations(self.studies.items(), 2):
+            shared = [name for name in one.outputs if name in other.outputs]
+            if shared:
+                yield first, second, shared[0]
+
+    @model_validator(mode="after")
+    def _one_number_an_entry(self) -> Config:
+        """An output that several studies share has one place for each number."""
+        for first, second, shared in self._sharing():
+            both = self.studies[first].entries() & self.studies[second].entries()
+            if both:
+                raise ValueError(
+                    f"studies.{second}.outputs: {shared} has one place for {_in_words(both)}, and {first} fills it "
+                    f"too; take {shared} out of one of the two, or give its regime another `name:`"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _one_experiment_a_column(self) -> Config:
+        """An output that several studies share compares what stands under one name, so that must be one experiment."""
+        for first, second, shared in self._sharing():
+            there, here = self.studies[first].settings(), self.studies[second].settings()
+            for what in ("rates", "rows"):
+                unlike = {key for key in there.keys() & here.keys() if there[key].get(what) != here[key].get(what)}
+                if unlike:
+                    key = min(unlike, key=str)
+                    raise ValueError(
+                        f"studies.{second}.outputs: {shared} compares all methods on {_in_words({key})}, and its "
+                        f"{what} differ: {there[key][what]} in {first}, {here[key][what]} in {second}; give the regime "
+                        f"of one of the two another `name:`, or take {shared} out of one of them"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _known_datasets(self) -> Config:
+        for name in self.datasets:
+            if name in DATASETS:
+                raise ValueError(
+                    f"datasets.{name}: the name is taken by a data set that comes with dams; choose another"
+                )
+        for name, study in self.studies.items():
+            for dataset in study.datasets:
+                known = [*DATASETS, *self.datasets]
+                if dataset not in known:
+                    raise ValueError(
+                        f"studies.{name}.datasets: unknown data set '{dataset}'; {nearest(dataset, known)}"
+                    )
+                if "structural" in study.labels and not is_scenario(dataset):
+                    raise ValueError(
+                        f"studies.{name}.labels: 'structural' labels belong to the synthetic scenarios; "
+                        f"data set '{dataset}' has none. Use random_linear."
+                    )
+        return self
+
+
+def _in_words(keys: set[tuple[Any, ...]]) -> str:
+    """Write the first of what two studies share."""
+    return ", ".join(str(part) for part in min(keys, key=str) if part is not None)
+
+
+def _known(names: Any, registry: Any, what: str) -> Any:
+    for name in names:
+        if name not in registry:
+            raise ValueError(f"unknown {what} '{name}'; {nearest(name, registry)}")
+    return names
+
+
+def parse(raw: Any, *, source: str = "the configuration") -> Config:
+    """Check `raw` and return it as a Config; every mistake is named with its key and the nearest valid one."""
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        mistakes = explain(error, Config)
+        raise ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes)) from None
+
+
+def read(path: str | Path) -> Config:
+    """Read and check a YAML file."""
+    return parse(load_yaml(path), source=str(path))
+
+
+def schema() -> str:
+    """Return the JSON schema of a configuration, as kept in config/schema.json for editors."""
+    return json.dumps(Config.model_json_schema(), indent=2, ensure_ascii=False) + "\n"

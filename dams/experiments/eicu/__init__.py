@@ -1,0 +1,1 @@
+"""The eICU experiment: mortality in one hospital, predicted from the other."""

@@ -1,0 +1,1 @@
+"""Every claim and printed number of the paper, held against a run."""

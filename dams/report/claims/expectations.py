@@ -1,0 +1,79 @@
+"""What a check measures and where a claim expects it: the parts that all kinds of check share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dams.experiments.config.fields import Strict
+from dams.report.evidence import Evidence
+from dams.report.scope import Scope
+from dams.stats import Interval
+
+Scalar = str | float
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a quantity lies if the claim holds."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    def __str__(self) -> str:
+        if math.isinf(self.lower):
+            text = f"≤ {self.upper:,g}"
+        elif math.isinf(self.upper):
+            text = f"≥ {self.lower:,g}"
+        elif self.lower == -self.upper:
+            text = f"within ±{self.upper:,g}"
+        else:
+            text = f"= {self.lower:,g}" if self.lower == self.upper else f"{self.lower:,g} to {self.upper:,g}"
+        return text.replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A quantity of the records with its interval, and where the claim expects it."""
+
+    quantity: str
+    interval: Interval
+    region: Region
+    # Independent pieces behind the interval; None where it is exact or was made elsewhere.
+    draws: int | None = None
+
+
+class Expected(Strict):
+    """One of: `below` a bound, `above` it, `within` a distance from zero, `between` two bounds."""
+
+    below: float | None = None
+    above: float | None = None
+    within: Annotated[float, Field(ge=0)] | None = None
+    between: tuple[float, float] | None = None
+
+    def region(self) -> Region:
+        """Return the region; without any bound it is everything."""
+        if self.between is not None:
+            return Region(*self.between)
+        if self.within is not None:
+            return Region(-self.within, self.within)
+        return Region(-math.inf if self.above is None else self.above, math.inf if self.below is None else self.below)
+
+
+class Node(Strict):
+    """What all checks share."""
+
+    scope: dict[str, Scalar | list[Scalar]] = Field(default_factory=dict)
+    hold: Literal["all", "most", "any"] = "all"
+
+
+class Leaf(Node):
+    """A check that measures."""
+
+    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+        """Yield what was measured in a scope whose values are all single."""
+        raise NotImplementedError

@@ -1,0 +1,126 @@
+"""Sections of scores by model family, as the paper's tables have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from dams.datasets.registry import title_of
+from dams.experiments.methods import METHODS
+from dams.experiments.models import MODELS
+from dams.report.summary import on_fewer_cells
+from dams.report.tables import REGIME_SYMBOLS, Entry, Section
+
+# Marks a mean over fewer cells than the others of its block have: other cells, so not to be compared with them.
+FEWER = "†"
+NONE = "—"
+# What makes a column of its own.
+COLUMN = ["dataset", "regime", "epsilon", "labels"]
+
+
+def column_heads(columns: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Heads for the rows of `columns` (COLUMN): data set, regime, and what else tells them apart."""
+    several_labels = len(set(columns["labels"])) > 1
+    heads = []
+    for column in columns.to_dict("records"):
+        dataset, regime = str(column["dataset"]), str(column["regime"])
+        regime = REGIME_SYMBOLS.get(regime, regime)
+        if pd.notna(column["epsilon"]):
+            regime += f", ε = {column['epsilon']:g}"
+        head = [title_of(dataset), regime]
+        heads.append((*head, str(column["labels"]).replace("_", " ")) if several_labels else tuple(head))
+    return heads
+
+
+def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: bool) -> list[Section]:
+    """One section a model family, one row a method; the best method that needs no target labels in bold."""
+    sections = []
+    summary = summary.assign(fewer=on_fewer_cells(summary))
+    for model in [m for m in MODELS if m in set(summary["model"])]:
+        part = summary[summary["model"] == model]
+        found = {(_key(row), row["method"]): row for row in part.to_dict("records")}
+        # Compared as printed: what looks equal is equally bold.
+        best: dict[tuple[str, ...], float] = {}
+        for (column, method), row in found.items():
+            if method != "oracle" and not math.isnan(row["mean"]) and not row["fewer"]:
+                best[column] = min(round(row["mean"], 3), best.get(column, math.inf))
+        rows = []
+        for method in [m for m in METHODS if m in set(part["method"])]:
+            entries = []
+            for column in map(_key, columns.to_dict("records")):
+                score, text = found.get((column, method)), NONE
+                bold = False
+                if score is not None and not math.isnan(score["mean"]):
+                    text = _text(score, intervals) + (FEWER if score["fewer"] else "")
+                    bold = method != "oracle" and not score["fewer"] and round(score["mean"], 3) == best.get(column)
+                entries.append(Entry(text, bold=bold, grey=method == "oracle"))
+            rows.append((METHODS[method].title, entries))
+        sections.append(Section(f"{MODELS[model].title} models", rows))
+    return sections
+
+
+def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A column's key as text, so that a missing ε equals itself."""
+    return tuple(str(row[name]) for name in COLUMN)
+
+
+def _text(row: Mapping[Any, Any], intervals: bool) -> str:
+    text = f"{row['mean']:.3f}"
+    # A single run has no interval.
+    return f"{text} ({row['lower']:.3f} to {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
+
+
+def design_notes(summary: pd.DataFrame) -> list[str]:
+    """Say how many repeats stand behind the numbers, and how many fits failed."""
+    fewer = on_fewer_cells(summary)
+    whole = summary[~fewer].drop_duplicates([*COLUMN, "model"])
+    repeats = {model: _repeats(part, units=True) for model, part in whole.groupby("model", sort=False)}
+    notes = [f"Repeats per entry: {_by_model(repeats)}.", f"Fits that failed: {int(summary['failures'].sum())}."]
+    if fewer.any():
+        marked = {
+            model: ", ".join(
+                f"{METHODS[str(method)].title} {_repeats(rows)}" for method, rows in part.groupby("method", sort=False)
+            )
+            for model, part in summary[fewer].groupby("model", sort=False)
+        }
+        which = _by_model(marked)
+        notes.insert(
+            1, f"{FEWER} Over fewer cells ({which}), so never bold; paired differences compare on the same cells."
+        )
+    return notes
+
+
+def _by_model(texts: Mapping[Any, str]) -> str:
+    """Join what is said of each model family; of those of which the same is said, once."""
+    families: dict[str, list[str]] = {}
+    for model in [name for name in MODELS if name in texts]:
+        families.setdefault(texts[model], []).append(MODELS[model].title)
+    return "; ".join(f"{_listed(names)}: {text}" for text, names in families.items())
+
+
+def _repeats(rows: pd.DataFrame, *, units: bool = False) -> str:
+    """Draws and β of columns, one row each: once where all agree, else with the columns that have as many."""
+    sizes = [
+        f"{draws} draw{'s' * (draws != 1)} × {betas} β" if units else f"{draws} × {betas}"
+        for draws, betas in zip(rows["draws"], rows["betas"], strict=True)
+    ]
+    if len(set(sizes)) == 1:
+        return sizes[0]
+    heads = column_heads(rows[COLUMN])
+    of_dataset: dict[str, set[str]] = {}
+    for (dataset, *_), size in zip(heads, sizes, strict=True):
+        of_dataset.setdefault(dataset, set()).add(size)
+    places: dict[str, dict[str, None]] = {}
+    for (dataset, *others), size in zip(heads, sizes, strict=True):
+        place = dataset if len(of_dataset[dataset]) == 1 else f"{dataset} ({', '.join(others)})"
+        places.setdefault(size, {})[place] = None
+    return ", ".join(f"{size} on {_listed(list(names))}" for size, names in places.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as one list in words."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,1 @@
+"""report.html, and the words a run ends with."""

@@ -1,0 +1,328 @@
+"""report.html: one file that holds the whole run, made from whatever its folder holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pandas as pd
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dams._files import whole_file
+from dams.datasets.registry import is_scenario, title_of
+from dams.experiments.methods import METHODS
+from dams.report.claims.comparison import compare, unlike_table1
+from dams.report.claims.verdicts import Verdict, check_claims, read_claims
+from dams.report.evidence import COMPARISON_FIGURE, Evidence
+from dams.report.page.contents import (
+    PART_NAMES,
+    PARTS,
+    Item,
+    data_sources,
+    outputs_of,
+    parts_of,
+    records_in_order,
+    what_is_missing,
+)
+from dams.report.page.markup import (
+    Cell,
+    DataTable,
+    cell,
+    chip,
+    data_table,
+    inline_svg,
+    interval,
+    interval_plot,
+    mathematics,
+    number,
+)
+from dams.report.paper import read_errata
+from dams.report.run_files import read_table, rows_of
+from dams.report.scope import describe, title_of_method, title_of_model
+from dams.report.summary import in_display_order, paired_differences
+from dams.report.tables import REGIME_SYMBOLS
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table or figure as the template shows it."""
+
+    id: str
+    title: str
+    caption: str
+    links: list[tuple[str, str]]
+    markup: Markup | None = None
+    table: DataTable | None = None
+
+
+def write_page(folder: str | Path, *, raw: str | Path = "data/raw") -> Path:
+    """Write report.html into a results folder; `raw` holds what is known of the raw files."""
+    folder = Path(folder)
+    page = folder / "report.html"
+    with whole_file(page) as partial:
+        partial.write_text(render(Evidence(folder), Path(raw)), encoding="utf-8")
+    return page
+
+
+def render(evidence: Evidence, raw: Path) -> str:
+    """Return the page."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "mathematics": mathematics}
+    environment.globals["chip"] = chip
+    outputs, _ = outputs_of(evidence)
+    claims, findings = check_or_read_claims(evidence)
+    comparison = check_or_read_comparison(evidence)
+    return environment.get_template("page.html.jinja").render(
+        name=evidence.config.get("name", evidence.folder.name),
+        css=Markup((HERE / "page.css").read_text(encoding="utf-8")),
+        js=Markup((HERE / "page.js").read_text(encoding="utf-8")),
+        overview=_overview(evidence),
+        missing=what_is_missing(evidence),
+        counts={verdict.value: int((claims["verdict"] == verdict.value).sum()) for verdict in Verdict},
+        claims=_claim_rows(claims, findings),
+        comparison=_comparison(comparison),
+        agreement=_agreement(comparison),
+        explaining=[e for e in read_errata().values() if e.id in " ".join(comparison["errata"].fillna("")).split()],
+        unlike_table1=_unlike_table1(evidence, comparison),
+        comparison_figure=_comparison_figure(evidence),
+        tables=[_shown(evidence, item) for item in outputs if item.kind == "table"],
+        figures=[_shown(evidence, item) for item in outputs if item.kind == "figure"],
+        parts=_parts(evidence),
+        part_names=PART_NAMES,
+        eicu_simulated=evidence.eicu_is_simulated,
+        errata=_errata(),
+        data=_data(data_sources(evidence, raw)),
+        failures=_failures(evidence.records),
+        provenance=_provenance(evidence),
+        files=_files(evidence),
+    )
+
+
+def check_or_read_claims(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Take the claims as the run checked them; check them now where it did not come so far."""
+    names = ("claims.csv", "findings.csv")
+    if all(evidence.owns(name) for name in names):
+        text = dict.fromkeys(("reason", "errata", "note", "place", "quantity", "expected", "closest_place"), "")
+        claims, findings = (read_table(evidence.folder / name).fillna(text) for name in names)
+        return claims, findings
+    return check_claims(evidence, read_claims())
+
+
+def check_or_read_comparison(evidence: Evidence) -> pd.DataFrame:
+    """Take the comparison as the run made it, or make it now."""
+    name = "comparison.csv"
+    return read_table(evidence.folder / name) if evidence.owns(name) else compare(evidence)
+
+
+def _overview(evidence: Evidence) -> dict[str, Any]:
+    """Say in numbers what the run covers."""
+    records = records_in_order(evidence)
+    cells = records[["study", "dataset", "regime", "epsilon", "draw"]].drop_duplicates()
+
+    datasets = dict.fromkeys(in_display_order(records)["dataset"])
+    return {
+        "scores": len(records),
+        "cells": len(cells),
+        "failed": int(records["failure"].notna().sum()),
+        "datasets": [title_of(name) for name in datasets],
+        "simulated": [title_of(name) for name in datasets if is_scenario(name)],
+    }
+
+
+def _claim_rows(claims: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
+    """Give every claim the measurements that it rests on."""
+    rows = []
+    for claim in rows_of(claims):
+        own = findings[(findings["id"] == claim["id"]) & (findings["quantity"] != "")]
+        closest = interval(*(claim[f"closest_{key}"] for key in ("value", "lower", "upper")))
+        rows.append({**claim, "closest": closest, "findings": _finding_rows(own)})
+    return rows
+
+
+def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
+    """Write each measurement out and, unless all are exact, plot them on one scale."""
+    plotted = findings[findings["upper"] > findings["lower"]]
+    bounds = plotted[["lower", "upper", "at_least", "at_most"]].replace([math.inf, -math.inf], math.nan)
+    low, high = bounds.min().min(), bounds.max().max()
+    return [
+        {
+            **row,
+            "measured": interval(row["value"], row["lower"], row["upper"]),
+            "plot": interval_plot(row, low, high) if row["upper"] > row["lower"] else "",
+        }
+        for row in rows_of(findings)
+    ]
+
+
+def _comparison(comparison: pd.DataFrame) -> DataTable:
+    """Show the numbers that can be compared; the others, with the reason, are in the CSV."""
+    rows = []
+    for row in rows_of(comparison[comparison["inside"].notna()]):
+        if row["table"] == "eicu":
+            where = f"eICU, {row['source']} → {row['target']}, {row['metric'].upper()}"
+        else:
+            regime = REGIME_SYMBOLS.get(row["regime"], row["regime"])
+            where = f"{title_of(row['dataset'])}, {regime}, {title_of_model(row['model'])}"
+        method = METHODS[row["method"]].title if row["method"] in METHODS else str(row["method"]).capitalize()
+        if row["variant"] == "as_published":
+            method += " (as published)"
+        errata = row["errata"].split() if isinstance(row["errata"], str) else []
+        named = Markup(" ").join(Markup('<a href="#erratum-{0}">{0}</a>').format(id) for id in errata)
+        rows.append(
+            [
+                cell(where),
+                Cell(method),
+                cell(row["published"]),
+                Cell(interval(row["measured"], row["lower"], row["upper"]), value=row["measured"]),
+                Cell(f"{row['difference']:+.3f}".replace("-", "−"), value=row["difference"]),
+                Cell(Markup("no ({})").format(named) if named else "yes" if row["inside"] else "no"),
+            ]
+        )
+    heads = ["Where", "Method", "Printed", "Measured", "Difference", "Inside"]
+    return DataTable(heads, rows, [False, False, True, True, True, False])
+
+
+def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
+    """Count printed numbers: all, those that could be compared, and of these those inside and those explained."""
+    inside = comparison["inside"].astype(str)
+    return {
+        "printed": int((comparison["variant"] == "corrected").sum()),
+        "compared": int(inside.isin(["True", "False"]).sum()),
+        "inside": int((inside == "True").sum()),
+        "explained": int((comparison["errata"].fillna("") != "").sum()),
+    }
+
+
+def _unlike_table1(evidence: Evidence, comparison: pd.DataFrame) -> list[str]:
+    name = "tables/table1.csv"
+    if not evidence.owns(name):
+        return []
+    return [title_of(dataset) for dataset in unlike_table1(comparison, read_table(evidence.folder / name))]
+
+
+def _comparison_figure(evidence: Evidence) -> Shown | None:
+    stem = f"figures/{COMPARISON_FIGURE}"
+    files = tuple(file for suffix in ("svg", "pdf", "png") if evidence.owns(file := f"{stem}.{suffix}"))
+    caption = "Scores as printed against scores measured. On the dotted line they agree; bars are our intervals."
+    item = Item(COMPARISON_FIGURE, "figure", "Printed against measured", caption, files)
+    return _shown(evidence, item) if f"{stem}.svg" in files else None
+
+
+def _shown(evidence: Evidence, item: Item) -> Shown:
+    path = evidence.folder / item.shown
+    content: dict[str, Any] = {}
+    if path.suffix == ".svg":
+        label = f"{item.title}. {item.caption}".strip()
+        # Short, for every mark of a figure has it, and the page's own, as a name may begin another.
+        prefix = f"f{crc32(item.name.encode()):x}"
+        content["markup"] = inline_svg(path.read_text(encoding="utf-8"), prefix=prefix, label=label)
+    elif path.suffix == ".html":
+        content["markup"] = Markup(path.read_text(encoding="utf-8"))
+    else:
+        content["table"] = data_table(read_table(path))
+    links = [(Path(file).suffix[1:].upper(), file) for file in item.files if not file.endswith(".html")]
+    return Shown(id=item.name.replace("_", "-"), title=item.title, caption=item.caption, links=links, **content)
+
+
+def _parts(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """Show the parts with folders of their own, and what the two-way adjustment gains wherever it was fitted."""
+    shown = {
+        part: [_shown(evidence, _marked(evidence, part, item)) for item in items]
+        for part, items in parts_of(evidence).items()
+    }
+    if "two_way" in set(evidence.records["method"]):
+        shown.setdefault("two_way", []).append(_two_way(evidence))
+    return {part: {"title": PARTS[part], "items": shown[part]} for part in PARTS if part in shown}
+
+
+def _two_way(evidence: Evidence) -> Shown:
+    """Compare the two-way adjustment with no adjustment, the filter alone and the oracle, cell by cell.
+
+    A sweep over ε is a figure, and its rows would hide the others.
+    """
+    records = records_in_order(evidence)
+    sweeps = records.groupby("study")["epsilon"].transform("nunique") > 1
+    records = records if sweeps.all() else records[~sweeps]
+    names = [name for name in ("source", "nonparametric", "oracle") if name in set(records["method"])]
+    references = [paired_differences(records, name, evidence.bootstrap) for name in names]
+    rows = []
+    for row in rows_of(pd.concat(references)):
+        if row["method"] == "two_way":
+            scope = {key: row[key] for key in ("dataset", "regime", "epsilon", "labels", "model") if pd.notna(row[key])}
+            gain = Cell(interval(row["difference"], row["lower"], row["upper"]), value=row["difference"])
+            share = Cell(f"{row['wins']:.0%}", value=row["wins"])
+            rows.append([cell(describe(scope)), Cell(title_of_method(row["reference"])), gain, share])
+    table = DataTable(["Where", "Against", "Difference", "Better in"], rows, [False, False, True, True])
+    caption = "Difference in MSE/Var(Y) within cells, negative where the two-way adjustment is better."
+    return Shown("two-way-differences", "Two-way adjustment", caption, [], table=table)
+
+
+def _marked(evidence: Evidence, part: str, item: Item) -> Item:
+    """Say *simulated* wherever eICU data are."""
+    if part == "eicu" and evidence.eicu_is_simulated:
+        return replace(item, caption=f"{item.caption} Simulated cohort.".strip())
+    return item
+
+
+def _errata() -> DataTable:
+    heads = {"what": "What the paper has", "evidence": "Evidence", "here": "What is done here"}
+    rows = [
+        [Cell(erratum.id), *(Cell(mathematics(getattr(erratum, key))) for key in heads)]
+        for erratum in read_errata().values()
+    ]
+    return DataTable(["Id", *heads.values()], rows)
+
+
+def _data(sources: pd.DataFrame) -> DataTable:
+    heads = {"dataset": "Data", "what": "What", "file": "File"}
+    return data_table(sources, heads | {"sha256": "SHA-256", "source": "From", "licence": "Licence"})
+
+
+def _failures(records: pd.DataFrame) -> DataTable | None:
+    """Count failed fits by where and why."""
+    failed = records[records["failure"].notna()]
+    if failed.empty:
+        return None
+    counts = failed.groupby(["dataset", "regime", "model", "method", "failure"]).size().rename("fits").reset_index()
+    return data_table(counts)
+
+
+def _provenance(evidence: Evidence) -> dict[str, Any] | None:
+    content = evidence.provenance
+    if content is None:
+        return None
+    seconds = content.get("job_seconds", {})
+    times = [[Cell(name.replace("_", " ")), Cell(f"{value:,.1f}", value=value)] for name, value in seconds.items()]
+    return {
+        "commit": content["commit"],
+        "changed": content["uncommitted_changes"],
+        "seed": content["config"]["seed"],
+        "machine": content["machine"],
+        "python": content["python"],
+        "packages": content["packages"],
+        "wall": content.get("wall_seconds"),
+        "memory": content.get("peak_memory_mb"),
+        "times": DataTable(["Part", "Seconds, all jobs"], times, [False, True]),
+        "config": yaml.safe_dump(content["config"], allow_unicode=True, sort_keys=False),
+    }
+
+
+def _files(evidence: Evidence) -> list[str]:
+    """List the data behind the page, for links."""
+    patterns = ("*.csv", "*.json", "tables/*.csv", "theory/*.csv", "eicu/*.csv", "two_way/*.csv", "diagnostics/*.csv")
+    folder = evidence.folder
+    names = [path.relative_to(folder).as_posix() for pattern in patterns for path in sorted(folder.glob(pattern))]
+    return [name for name in names if evidence.owns(name)]

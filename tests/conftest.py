@@ -1,0 +1,24 @@
+"""Samples that least squares and every engine are tested on."""
+
+import numpy as np
+import pytest
+
+from dams.experiments.models import Sample
+
+
+def draw(seed, n, d=5, k=3):
+    """Correlated columns of very different scale and location with many zeros, noisy linear labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) * np.logspace(-2, 2, d) + rng.normal(size=d)
+    X[rng.random((n, d)) < 0.2] = 0
+    return Sample(X, X @ rng.normal(size=(d, k)) + rng.normal(size=(n, k)) + 5)
+
+
+@pytest.fixture(scope="session")
+def train():
+    return draw(0, 1000)
+
+
+@pytest.fixture(scope="session")
+def held_out():
+    return draw(1, 200)
