@@ -1,0 +1,70 @@
+"""What a user knows of the columns: which are always recorded, and which are lost together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from dams._registry import nearest
+from dams._validation import describe_columns
+
+Array = np.ndarray
+
+
+def resolve_columns(columns: Any, n_features: int, names: Sequence[Any] | None, *, parameter: str) -> Array:
+    """Return columns as a mask of shape (d,); they are given by name, by position or as a mask, None for none.
+
+    `parameter` is what the user called them, for messages.
+    """
+    chosen = np.zeros(n_features, dtype=bool)
+    if columns is None:
+        return chosen
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(f"{parameter} must be a list of columns or a mask, got {columns!r}: write [{columns!r}].")
+    given = list(columns)
+    if given and all(isinstance(entry, bool | np.bool_) for entry in given):
+        if len(given) != n_features:
+            raise ValueError(f"{parameter} is a mask of {len(given)} entries, expected one per column, {n_features}.")
+        return np.array(given, dtype=bool)
+    for entry in given:
+        chosen[_position(entry, n_features, names, parameter)] = True
+    return chosen
+
+
+def resolve_groups(
+    column_groups: Any, n_features: int, names: Sequence[Any] | None, *, parameter: str = "column_groups"
+) -> Array:
+    """Return the number of each column's group, shape (d,); a column in no list is a group of its own.
+
+    Groups are numbered by their first column, so that without lists the answer is 0, 1, …, d − 1.
+    """
+    owner = np.arange(n_features)
+    taken = np.zeros(n_features, dtype=bool)
+    for columns in () if column_groups is None else column_groups:
+        members = resolve_columns(columns, n_features, names, parameter=parameter)
+        if (members & taken).any():
+            twice = describe_columns(np.flatnonzero(members & taken), names)
+            raise ValueError(f"{parameter} names {twice} in more than one group: a column belongs to one at most.")
+        taken |= members
+        if members.any():
+            owner[members] = np.flatnonzero(members)[0]
+    return np.unique(owner, return_inverse=True)[1]
+
+
+def _position(entry: Any, n_features: int, names: Sequence[Any] | None, parameter: str) -> int:
+    if names is not None:
+        found = [j for j, name in enumerate(names) if type(name) is type(entry) and name == entry]
+        if len(found) == 1:
+            return found[0]
+        if len(found) > 1:
+            raise ValueError(f"{parameter} names {entry!r}, which {len(found)} columns are called: give a mask.")
+    if isinstance(entry, Integral) and 0 <= int(entry) < n_features:
+        return int(entry)
+    if isinstance(entry, str) and names is not None:
+        hint = nearest(entry, [str(name) for name in names])
+        raise ValueError(f"{parameter} names {entry!r}, which is no column; {hint}")
+    expected = f"a position from 0 to {n_features - 1}" + (" or a column's name" if names is not None else "")
+    raise ValueError(f"{parameter} names {entry!r}, expected {expected}.")
