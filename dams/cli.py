@@ -19,8 +19,6 @@ LOCKED = "cannot be locked"
 UNLOCKED, UP_TO_DATE = "Unlocked working directory", "Nothing to be done"
 # Exit codes of a run that was told to stop.
 INTERRUPTED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
-# A results folder that holds none of these holds no run.
-TRACES = ("config.json", "provenance.json", "records.csv", "blocks", "theory", "eicu", "diagnostics")
 # What only the experiments need; the library installs without them.
 PIPELINE = ("pydantic", "yaml", "jinja2", "matplotlib", "snakemake", "xgboost", "pooch")
 
@@ -144,6 +142,7 @@ def _check(given: argparse.Namespace) -> int:
     from dams.experiments import config
     from dams.experiments.design import blocks
     from dams.experiments.inputs import describe_inputs, refuse_taken_name
+    from dams.experiments.products import results_of
 
     try:
         run = config.read(given.config)
@@ -159,7 +158,7 @@ def _check(given: argparse.Namespace) -> int:
         cells = {key.parts for job in own for key in job.cells}
         jobs_of_it = f"{len(own)} job{'s' * (len(own) != 1)}"
         print(f"{name}: {len(cells)} cells in {jobs_of_it}, on {', '.join(run.studies[name].datasets)}")
-    print(f"{given.config} is fine; results go to results/{run.name}/")
+    print(f"{given.config} is fine; results go to {results_of(run.name)}/")
     return 0
 
 
@@ -167,6 +166,7 @@ def _run(given: argparse.Namespace) -> int:
     from dams import runner
     from dams.experiments import config
     from dams.experiments.inputs import refuse_taken_name
+    from dams.experiments.products import results_of
 
     path, further = given.config, given.further
     _refuse_another_name(path, further)
@@ -179,7 +179,7 @@ def _run(given: argparse.Namespace) -> int:
         raise Refused(
             f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile."
         )
-    results = Path("results") / run.name
+    results = Path(results_of(run.name))
     log = results / "logs" / "snakemake.log"
     # --configfile takes all names that follow it, so that a target must not come next.
     command = [sys.executable, "-m", "snakemake", "--configfile", str(path), "--cores", given.cores, *further]
@@ -229,32 +229,36 @@ def _refuse_another_name(path: Path, further: list[str]) -> None:
 
 
 def _holds_a_run(folder: Path) -> bool:
-    return any((folder / trace).exists() for trace in TRACES)
+    from dams.experiments.products import MANIFEST, SETTINGS
+
+    traces = {SETTINGS, *(file.split("/")[0] for product in MANIFEST.values() for file in product.files)}
+    return any((folder / trace).exists() for trace in traces)
 
 
 def _report(given: argparse.Namespace) -> int:
-    from dams.report.evidence import Evidence
+    from dams.experiments.products import MANIFEST, SETTINGS, file_of
     from dams.report.page.contents import what_is_missing
     from dams.report.page.render import write_page
+    from dams.report.run_folder import RunFolder
 
     folder = given.folder
     if not folder.is_dir():
         raise Refused(f"{folder} is not a folder; expected results/<name> of a run.")
     if not _holds_a_run(folder):
         raise Refused(
-            f"{folder} holds nothing of a run; expected results/<name>, with config.json or records.csv in it."
+            f"{folder} holds nothing of a run; expected results/<name>, with {SETTINGS} or {file_of('records')} in it."
         )
     # A clone has the page and the tables of the paper's run, without what the page was made of.
-    records = [folder / name for name in ("records.csv", "blocks")]
-    if (folder / "provenance.json").exists() and not any(path.exists() for path in records):
+    records, blocks = file_of("records"), MANIFEST["block_records"].path.split("/")[0]
+    if (folder / file_of("provenance")).exists() and not any((folder / name).exists() for name in (records, blocks)):
         raise Refused(
-            f"{folder} is of a run that came to its end, but its records are not there: expected records.csv or "
-            "blocks/, got neither. A page made now would be empty, so report.html is left as it is; `dams run` with "
+            f"{folder} is of a run that came to its end, but its records are not there: expected {records} or "
+            f"{blocks}/, got neither. A page made now would be empty, so report.html is left as it is; `dams run` with "
             "the configuration of this run makes the records and the page."
         )
     try:
         page = write_page(folder)
-        missing = what_is_missing(Evidence(folder))
+        missing = what_is_missing(RunFolder(folder))
     except OSError as error:
         raise Refused(
             f"No report of {folder}: {error.filename or folder}: {error.strerror}. "

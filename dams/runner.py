@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from dams.experiments import config
 from dams.experiments.design import blocks
+from dams.experiments.products import file_of, results_of
 
 # The account with which eICU is downloaded: name and password.
 ACCOUNT = ("PHYSIONET_USERNAME", "PHYSIONET_PASSWORD")
@@ -206,9 +207,10 @@ def _work(command: Sequence[str]) -> Work:
     if "--configfile" not in command:
         return Work()
     run = config.read(command[command.index("--configfile") + 1])
-    seconds = {block.path: block.seconds for block in blocks(run)}
-    records = Path("results") / run.name / "blocks"
-    left = [expected for path, expected in seconds.items() if not (records / f"{path}.csv").exists()]
+    jobs = list(blocks(run))
+    seconds = {block.path: block.seconds for block in jobs}
+    records = {block.path: Path(results_of(run.name), file_of("block_records", **block.wildcards)) for block in jobs}
+    left = [expected for path, expected in seconds.items() if not records[path].exists()]
     chosen = left or list(seconds.values())
     return Work(seconds, sum(chosen) / len(chosen) if chosen else Work.OTHER)
 

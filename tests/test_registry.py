@@ -6,7 +6,6 @@ from dams._registry import load, nearest
 from dams.datasets.registry import DATASETS, is_scenario, title_of
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS
-from dams.experiments.outputs import OUTPUTS
 
 
 def test_load_imports_an_attribute():
@@ -26,7 +25,7 @@ def test_nearest_names_one_or_all():
 
 @pytest.mark.parametrize(
     "path",
-    [entry.path for registry in (DATASETS, METHODS, OUTPUTS) for entry in registry.values()]
+    [entry.path for registry in (DATASETS, METHODS) for entry in registry.values()]
     + [path for model in MODELS.values() for path in model.engines.values()],
 )
 def test_every_registered_path_leads_to_a_function(path):

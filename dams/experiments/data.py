@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ def download(name: str, folder: str | Path, *, data_dir: str | None) -> list[dic
     ]
 
 
+def raw_folder(record: str | Path) -> Path:
+    """Return the folder of the raw files that a JSON file beside it tells of."""
+    return Path(record).with_suffix("")
+
+
 def load_own_table(table: dict[str, Any]) -> OwnTable:
     """Load a user's own table and refuse one that is too small to experiment with."""
     own = load_csv(**table)
@@ -39,7 +45,12 @@ def load_own_table(table: dict[str, Any]) -> OwnTable:
 
 
 def prepare(
-    name: str, *, folder: str | Path, data_dir: str | None, recipe: str | None, table: dict[str, Any] | None
+    name: str,
+    *,
+    raw: Sequence[str | Path] = (),
+    data_dir: str | None = None,
+    recipe: str | None = None,
+    table: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Return prepared covariates.
 
@@ -47,17 +58,22 @@ def prepare(
     ----------
     name : str
         A data set that comes with dams, or a name of the user's.
-    folder, data_dir, recipe
-        For UCI data: where the raw files are, or else can be found or put, and how they are prepared.
+    raw : paths
+        For UCI data: the file that says what served the raw ones, which lie in a folder of its name beside it. For a
+        user's own data: the table.
+    data_dir, recipe
+        For UCI data: where the raw files can be found again, and how they are prepared.
     table : dict or None
-        For a user's own data: the arguments of `load_csv`.
+        For a user's own data: how `load_csv` is to read it.
     """
     if table is not None:
-        own = load_own_table(table)
-        log.info("%s: %s", table["path"], own.describe())
+        (path,) = raw
+        own = load_own_table({"path": path, **table})
+        log.info("%s: %s", path, own.describe())
         return own.covariates
     if DATASETS[name].kind == "uci":
         # Verified once more: the files may have been touched since they were fetched.
-        paths = [file.path for file in fetch(name, folder, data_dir=data_dir)]
+        (record,) = raw
+        paths = [file.path for file in fetch(name, raw_folder(record), data_dir=data_dir)]
         return DATASETS[name].load(name, paths, recipe)
     return DATASETS[name].load()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dams.experiments.config import Config, Study
 
 Sampler = Nested | Free | Opposing
+# What a block is called, in names of files too.
+BLOCK = "{study}/{dataset}-{group}-{number}"
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,14 @@ class Block:
     seed: int
 
     @property
+    def wildcards(self) -> dict[str, str]:
+        """What tells it from the other blocks of a run."""
+        return {"study": self.study, "dataset": self.dataset, "group": self.group, "number": f"{self.number:04d}"}
+
+    @property
     def path(self) -> str:
         """Where its records go, without folder and suffix."""
-        return f"{self.study}/{self.dataset}-{self.group}-{self.number:04d}"
+        return BLOCK.format(**self.wildcards)
 
     @property
     def digest(self) -> str:

@@ -1,32 +1,41 @@
-"""Which modules a script rests on, read from its text: Snakemake can't tell that a package was edited."""
+"""Which files of dams a script rests on, read from its text: Snakemake can't tell that a package was edited."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 # What a registry names, such as "dams.experiments.models.linear:errors", is imported when it is used.
 _REGISTERED = re.compile(r"(dams(?:\.\w+)+):\w+")
+# Data that a module reads lie beside it.
+_DATA = {".yaml", ".csv", ".css", ".js", ".jinja"}
 
 
-def files_behind(script: str | Path, root: str | Path = ".") -> list[str]:
+def files_behind(script: str | Path, root: str | Path = ".", also: Iterable[str] = ()) -> list[str]:
     """Files of dams, below `root`, that a script imports, or names in a registry, itself or through another.
+
+    `also` are modules that it loads by name. Data count with the modules beside which they lie.
 
     A package that only lies on the way to a module does not count: it hands on what its modules define.
     """
     found: set[str] = set()
-    waiting = [Path(script)]
+    waiting = [frozenset(also), _names(Path(script))]
     while waiting:
-        for name in _names(waiting.pop()):
+        for name in waiting.pop():
             stem = name.replace(".", "/")
             for file in (f"{stem}.py", f"{stem}/__init__.py"):
                 if file not in found and (Path(root) / file).is_file():
                     found.add(file)
-                    waiting.append(Path(root) / file)
-    return sorted(found)
+                    waiting.append(_names(Path(root) / file))
+    return sorted(found.union(*(_data_in(Path(root), folder) for folder in {str(Path(file).parent) for file in found})))
+
+
+@cache
+def _data_in(root: Path, folder: str) -> frozenset[str]:
+    return frozenset(f"{folder}/{path.name}" for path in (root / folder).iterdir() if path.suffix in _DATA)
 
 
 # Scripts share most of their modules, and the workflow asks for every script.

@@ -8,11 +8,12 @@ from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError
 from dams.experiments.data import load_own_table
+from dams.experiments.products import results_of
 
 
 def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None:
     """Refuse a run whose results folder can't be one, for a file has its name."""
-    results = Path("results", run.name)
+    results = Path(results_of(run.name))
     if results.exists() and not results.is_dir():
         raise ConfigError(
             f"{source} has 1 mistake(s):\n"

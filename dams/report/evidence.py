@@ -1,35 +1,33 @@
-"""What a run left behind, whole or in part: the evidence that claims, the comparison and the page rest on."""
+"""The evidence that claims and the comparison rest on, and how scores are looked up in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from dams._files import damaged, sha256_of
 from dams.datasets.arrays import load_covariates
 from dams.datasets.eicu.names import HOSPITALS
 from dams.datasets.registry import title_of
-from dams.experiments import design
 from dams.experiments.config import Config, ConfigError, parse
-from dams.experiments.config.fields import shortened
-from dams.experiments.gather import gather
-from dams.experiments.outputs import wanted_outputs
-from dams.experiments.records import COLUMNS, KEYS, read_records
+from dams.experiments.records import read_records
 from dams.report.paper import departure
-from dams.report.run_files import designs_in, read_json, read_table
+from dams.report.run_files import read_json, read_table
 from dams.report.scope import Scope, describe, split_predictor, title_of_method, title_of_model
 from dams.report.summary import COMPARISON, Bootstrap, score_table
 
-# What one job makes of all blocks.
-GATHERED = ("records.csv", "failures.csv", "timings.csv")
-# A figure of every run, beside those that its studies ask for.
-COMPARISON_FIGURE = "published_against_measured"
+
+def parse_known(config: Mapping[str, Any]) -> Config | None:
+    """Check the configuration that a run left; None where there is none, or one of another version."""
+    try:
+        return parse(config) if config else None
+    except ConfigError:
+        return None
 
 
 class NotTestable(Exception):  # noqa: N818 - not an error: a verdict
@@ -38,154 +36,61 @@ class NotTestable(Exception):  # noqa: N818 - not an error: a verdict
 
 @dataclass(frozen=True)
 class Evidence:
-    """The files of one results folder, read when they are asked for; what does not exist is empty.
+    """Records and results of one run; what the run does not have is empty.
 
-    `current` says that Snakemake has just seen to all that is read, so that nothing can be of an earlier configuration.
+    Attributes
+    ----------
+    records : DataFrame
+    config : dict
+        The configuration, as it is written; empty where it is not known.
+    theory : DataFrame
+        The checked statements of the paper.
+    eicu, eicu_rates : DataFrame
+        Scores of the eICU experiment, and the summary of the relative missingness between its hospitals.
+    eicu_is_simulated : bool
+        Whether the cohort was made up, as its files told the run: taken for granted where nothing is known. The
+        configuration can't tell: a folder of the user's may hold a simulated cohort.
+    covariates : mapping of str to path
+        Prepared data sets.
     """
 
-    folder: Path
-    current: bool = False
+    records: pd.DataFrame
+    config: Mapping[str, Any] = field(default_factory=dict)
+    theory: pd.DataFrame = field(default_factory=pd.DataFrame)
+    eicu: pd.DataFrame = field(default_factory=pd.DataFrame)
+    eicu_rates: pd.DataFrame = field(default_factory=pd.DataFrame)
+    eicu_is_simulated: bool = True
+    covariates: Mapping[str, Path] = field(default_factory=dict)
 
-    @cached_property
-    def config(self) -> dict[str, Any]:
-        """The configuration of the run, written when it started."""
-        for name in ("config.json", "provenance.json"):
-            content = read_json(self.folder / name)
-            if content and not isinstance(content, dict):
-                raise damaged(self.folder / name, f"expected keys with values, got {shortened(content)}")
-            if content:
-                return content.get("config", content)
-        return {}
+    @classmethod
+    def of_files(
+        cls,
+        records: pd.DataFrame,
+        config: Mapping[str, Any],
+        *,
+        theory: str | Path | None = None,
+        eicu_scores: str | Path | None = None,
+        eicu_rates: str | Path | None = None,
+        eicu_cohort: str | Path | None = None,
+        covariates: Mapping[str, Path] | None = None,
+    ) -> Evidence:
+        """Read what is there of a run, by the names of its products."""
+        theory_table, scores, rates = (
+            read_table(Path(path)) if path else pd.DataFrame() for path in (theory, eicu_scores, eicu_rates)
+        )
+        cohort = read_json(Path(eicu_cohort)) if eicu_cohort else None
+        simulated = (cohort or {}).get("simulated", True)
+        return cls(records, config, theory_table, scores, rates, simulated, covariates or {})
 
     @cached_property
     def run(self) -> Config | None:
         """The configuration, checked; None where it is not known or of another version."""
-        try:
-            return parse(self.config) if self.config else None
-        except ConfigError:
-            return None
+        return parse_known(self.config)
 
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """How this run makes its intervals."""
         return Bootstrap(**self.config.get("bootstrap", {}), seed=self.config.get("seed", 0))
-
-    @cached_property
-    def provenance(self) -> dict[str, Any] | None:
-        """What made the results; None before the end, or once what it speaks of was made anew."""
-        return self._last_end if all(self._unchanged.values()) else None
-
-    @cached_property
-    def _last_end(self) -> dict[str, Any] | None:
-        """What was written when a run of this configuration last came to its end."""
-        content = read_json(self.folder / "provenance.json")
-        return content if content and content.get("config") == self.config else None
-
-    @cached_property
-    def _unchanged(self) -> dict[str, bool]:
-        """Whether what that run made is as it was then, of those of its files that are there."""
-        files = (self._last_end or {}).get("files", {})
-        return {name: sha256_of(path) == files[name] for name in files if (path := self.folder / name).exists()}
-
-    def owns(self, name: str) -> bool:
-        """Whether a file is there, the configuration asks for it, and it was made for this configuration.
-
-        A folder may hold what runs of earlier configurations left under the same name.
-        """
-        path = self.folder / name
-        if not path.exists() or not self._asks_for(PurePosixPath(name)):
-            return False
-        if self.current or self.run is None:
-            return True
-        if name == "provenance.json":
-            return self.provenance is not None
-        if name == "report.html":
-            # It is made of all else, so it comes last.
-            ending = self.folder / "provenance.json"
-            return self.provenance is not None and path.stat().st_mtime >= ending.stat().st_mtime
-        if name in GATHERED and (designs := designs_in(self.folder / "timings.csv")):
-            return designs == set(self._digests.values())
-        # A run that came to its end vouches for what it made, whatever the time of the file. Else what was made since
-        # the configuration changed is its own; config.json is written when it does.
-        if self._last_end is not None and self._unchanged.get(name, "files" not in self._last_end):
-            return True
-        settings = self.folder / "config.json"
-        return not settings.exists() or path.stat().st_mtime >= settings.stat().st_mtime
-
-    def _asks_for(self, name: PurePosixPath) -> bool:
-        if self.run is None:
-            return True
-        match name.parts:
-            case ("theory", *_):
-                return self.run.theory
-            case ("eicu", *_):
-                return self.run.eicu is not None
-            case ("diagnostics", file):
-                return self.run.eicu is not None or not file.startswith("hospital_")
-            case ("tables" | "figures", _):
-                return name.stem in wanted_outputs(self.run) or name.stem == COMPARISON_FIGURE
-        return True
-
-    @cached_property
-    def blocks(self) -> list[design.Block]:
-        """The blocks that the configuration asks for; none where it is not known."""
-        return list(design.blocks(self.run)) if self.run else []
-
-    @cached_property
-    def _digests(self) -> dict[str, str]:
-        return {block.path: block.digest for block in self.blocks}
-
-    @cached_property
-    def finished_blocks(self) -> list[design.Block]:
-        """Those of them whose records are there: made for this block, not for one of the same name before."""
-        return [
-            block
-            for block in self.blocks
-            if self._file_of(block).exists()
-            and designs_in(self._file_of(block).with_suffix(".timings.csv")) == {self._digests[block.path]}
-        ]
-
-    def _file_of(self, block: design.Block) -> Path:
-        return self.folder / "blocks" / f"{block.path}.csv"
-
-    @cached_property
-    def records(self) -> pd.DataFrame:
-        """All records; of an interrupted run, those of the blocks that were finished."""
-        if self.owns("records.csv"):
-            return read_records(self.folder / "records.csv")
-        if self.run is not None:
-            done = self.finished_blocks
-            return gather([self._file_of(block) for block in done], done) if done else _no_records()
-        # Where blocks were cut anew, files of the earlier cut may hold the same cells: the newest count.
-        files = [path for path in self.folder.glob("blocks/*/*.csv") if not path.name.endswith(".timings.csv")]
-        files.sort(key=lambda path: (path.stat().st_mtime, path))
-        return gather(files).drop_duplicates(KEYS, keep="last", ignore_index=True) if files else _no_records()
-
-    @cached_property
-    def theory(self) -> pd.DataFrame:
-        """The checked statements of the paper."""
-        return self._table("theory/theory.csv")
-
-    @cached_property
-    def eicu(self) -> pd.DataFrame:
-        """Scores of the eICU experiment."""
-        return self._table("eicu/scores.csv")
-
-    @cached_property
-    def eicu_rates(self) -> pd.DataFrame:
-        """Summary of the relative missingness between the eICU hospitals."""
-        return self._table("eicu/relative_missingness_summary.csv")
-
-    def _table(self, name: str) -> pd.DataFrame:
-        return read_table(self.folder / name) if self.owns(name) else pd.DataFrame()
-
-    @cached_property
-    def eicu_is_simulated(self) -> bool:
-        """Whether the eICU cohort was made up, as its files told the run: taken for granted where nothing is known.
-
-        The configuration can't tell: a folder of the user's may hold a simulated cohort.
-        """
-        return (read_json(self.folder / "eicu" / "cohort.json") or {}).get("simulated", True)
 
     @cached_property
     def eicu_departure(self) -> str:
@@ -200,11 +105,9 @@ class Evidence:
 
     def rows_of(self, dataset: str) -> int:
         """Count the rows of a prepared data set."""
-        path = self.folder / "data" / f"{dataset}.npz"
-        asked_for = self.run is None or any(dataset in study.datasets for study in self.run.studies.values())
-        if not asked_for or not path.exists():
+        if dataset not in self.covariates:
             raise NotTestable(f"{title_of(dataset)} is not part of this run")
-        return len(load_covariates(path))
+        return len(load_covariates(self.covariates[dataset]))
 
     def score_tables(self, scope: Scope, predictors: Sequence[str]) -> list[pd.DataFrame]:
         """Scores of each predictor ("method", or "model method") as tables of draws × β, all over the same entries.
@@ -291,8 +194,11 @@ class Evidence:
         return f"no study holds all of {', '.join(predictors)} for {describe(scope)}"
 
 
-def _no_records() -> pd.DataFrame:
-    return pd.DataFrame(columns=COLUMNS)
+def evidence_of_job(files: Any, config: Mapping[str, Any]) -> Evidence:
+    """Read what a rule declares as input, by the names of products; of covariates there may be several."""
+    given = {name: files.get(name) for name in ("theory", "eicu_scores", "eicu_rates", "eicu_cohort")}
+    covariates = {Path(path).stem: Path(path) for path in files.get("covariates", [])}
+    return Evidence.of_files(read_records(files.records), config, covariates=covariates, **given)
 
 
 def _tables_by_study(part: pd.DataFrame, scope: Scope, predictors: Sequence[str]) -> dict[str, list[pd.DataFrame]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib
+import pandas as pd
 
 matplotlib.use("Agg")
 
@@ -16,6 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dams.experiments.methods import METHODS
+from dams.experiments.records import write_csv
+from dams.report.run_files import files_of
 
 STYLE: Any = {
     "font.size": 9,
@@ -110,12 +114,27 @@ def say_what_lies_above(panel: Axes, points: int, intervals: int = 0, *, side: L
         panel.annotate(text, corner, xycoords="axes fraction", ha=side, va="top", fontsize=7)
 
 
-def save_figure(figure: Figure, stem: str | Path) -> None:
-    """Write <stem>.svg, .pdf and .png, free of dates so that equal figures are equal files."""
-    Path(stem).parent.mkdir(parents=True, exist_ok=True)
+# Free of dates, so that equal figures are equal files.
+_METADATA: dict[str, dict[str, None]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {"Software": None},
+}
+
+
+def save_figure(figure: Figure, target: str | Path | Sequence[str | Path], *, data: pd.DataFrame | None = None) -> None:
+    """Write the files of a figure, each in the format of its suffix; a bare stem stands for all formats.
+
+    `data` go to the file that ends in .csv.
+    """
     # The layout settles at the second drawing where axes have a fixed aspect; the first file must not show the first.
     figure.draw_without_rendering()
-    figure.savefig(f"{stem}.svg", metadata={"Date": None})
-    figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
-    figure.savefig(f"{stem}.png", dpi=200, metadata={"Software": None})
+    for file in files_of(target, "figure"):
+        suffix = file.suffix[1:]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if suffix == "csv":
+            assert data is not None
+            write_csv(data, file)
+        else:
+            figure.savefig(file, metadata=_METADATA[suffix], dpi=200 if suffix == "png" else "figure")
     plt.close(figure)

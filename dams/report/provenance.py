@@ -16,29 +16,35 @@ from pathlib import Path
 from typing import Any
 
 from dams._files import sha256_of, write_json
-from dams.experiments import design
 from dams.experiments.config import Config, parse
-from dams.experiments.outputs import wanted_outputs
+from dams.experiments.products import SETTINGS, STARTS, products_of
 
 PACKAGES = ["dams", "numpy", "scipy", "pandas", "scikit-learn", "xgboost-cpu", "matplotlib", "snakemake"]
-# Under the results folder: the times at which Snakemake started to work on the run.
-STARTS = "logs/starts.txt"
+# Of the project, where dams is used from a checkout.
+CODE = Path(__file__).resolve().parents[2]
 _NUMBER = re.compile(r"-\d+$")
 
 
 def write_provenance(
-    path: str | Path, config: dict[str, Any], results: str | Path, products: Iterable[str | Path] = ()
+    path: str | Path,
+    config: dict[str, Any],
+    results: str | Path,
+    products: Iterable[str | Path] = (),
+    *,
+    code: str | Path = CODE,
 ) -> None:
     """Write provenance.json for the run in `results`, where Snakemake keeps benchmark files of every job.
 
     It vouches for the `products`, files below `results`, by their content: one of another configuration or of other
-    code may come in their place, and times say nothing in a clone.
+    code may come in their place, and times say nothing in a clone. `code` is the folder of the project.
     """
     benchmarks = Path(results) / "benchmarks"
     jobs = jobs_of(parse(config), benchmarks)
     content = {
-        "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")),
+        "commit": _git(code, "rev-parse", "HEAD"),
+        "uncommitted_changes": bool(
+            _git(code, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")
+        ),
         "config": config,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
@@ -57,7 +63,7 @@ def note_start(results: str | Path, config: dict[str, Any]) -> None:
     config.json is written only where it says something else: its time is that of the last change, which tells what was
     made for this configuration from what was made before.
     """
-    settings = Path(results) / "config.json"
+    settings = Path(results) / SETTINGS
     try:
         known = json.loads(settings.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # none yet, or one that can't be read
@@ -75,26 +81,9 @@ def jobs_of(run: Config, benchmarks: Path) -> dict[tuple[str, ...], Path]:
 
     A folder may hold those of studies that are no longer part of it.
     """
-    files = {file.relative_to(benchmarks).with_suffix("").parts: file for file in sorted(benchmarks.rglob("*.tsv"))}
-    blocks = {block.path for block in design.blocks(run)}
-    return {job: file for job, file in files.items() if _asks_for(run, blocks, job)}
-
-
-def _asks_for(run: Config, blocks: set[str], job: tuple[str, ...]) -> bool:
-    match job:
-        case ("run_block", study, name):
-            return f"{study}/{name}" in blocks
-        case ("write_table" | "draw_figure", output):
-            return output in wanted_outputs(run)
-        case ("prepare_data", dataset):
-            return any(dataset in study.datasets for study in run.studies.values())
-        case ("check_theory" | "draw_theory",):
-            return run.theory
-        case ("simulate_eicu",):
-            return run.eicu is not None and run.eicu.source == "simulated"
-        case ("run_eicu" | "report_eicu" | "diagnose_eicu",):
-            return run.eicu is not None
-    return True
+    jobs = dict.fromkeys(made.job for made in products_of(run))
+    files = {tuple(job.split("/")): benchmarks / f"{job}.tsv" for job in sorted(jobs)}
+    return {job: file for job, file in files.items() if file.exists()}
 
 
 def wall_seconds(starts: Path, jobs: Iterable[Path]) -> float | None:
@@ -139,14 +128,14 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _git(*arguments: str) -> str | None:
+def _git(folder: str | Path, *arguments: str) -> str | None:
     """Ask git; None where the code is not a checkout or git is not installed.
 
     A project that was unpacked below somebody else's checkout is not of it: git must know the Snakefile.
     """
     try:
         for command in (["ls-files", "--error-unmatch", "Snakefile"], arguments):
-            answer = subprocess.run(["git", *command], capture_output=True, text=True, check=True)
+            answer = subprocess.run(["git", "-C", str(folder), *command], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from dams._files import damaged
+from dams.experiments.products import SUFFIXES
 
 
-def read_json(path: Path) -> Any:
+def files_of(target: str | Path | Sequence[str | Path], kind: str) -> list[Path]:
+    """Return the files to write: those given, or all formats of a kind where the target is a stem."""
+    if isinstance(target, str | Path):
+        return [Path(f"{target}.{suffix}") for suffix in SUFFIXES[kind]]
+    return [Path(file) for file in target]
+
+
+def read_json(path: str | Path) -> Any:
     """Read a JSON file; None where there is none."""
+    path = Path(path)
     if not path.exists():
         return None
     try:
@@ -22,7 +32,7 @@ def read_json(path: Path) -> Any:
         raise damaged(path, f"expected JSON, got {error}") from None
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table(path: str | Path) -> pd.DataFrame:
     """Read a CSV file."""
     try:
         return pd.read_csv(path)

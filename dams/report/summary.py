@@ -82,7 +82,7 @@ def on_fewer_cells(summary: pd.DataFrame) -> pd.Series:
     return cells < cells.groupby(places, dropna=False).transform("max")
 
 
-def paired_differences(records: pd.DataFrame, reference: str, bootstrap: Bootstrap) -> pd.DataFrame:
+def differences_from(records: pd.DataFrame, reference: str, bootstrap: Bootstrap) -> pd.DataFrame:
     """Difference of every method's score from `reference`, cell by cell, with its interval.
 
     Only draws and β that both have count; `wins` is the share of them in which the method scores lower.

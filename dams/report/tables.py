@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from dams.experiments.records import write_csv
+from dams.report.run_files import files_of
 
 REGIME_SYMBOLS = {"nested": "mˢ ≤ mᵗ", "free": "mˢ ? mᵗ", "opposing": "mˢ ? mᵗ"}
 _LATEX = {
@@ -99,13 +101,15 @@ class Table:
         lines += ["</table>", *(f'<p class="note">{escape(note)}</p>' for note in self.notes)]
         return "\n".join(lines) + "\n"
 
-    def save(self, stem: str | Path) -> None:
-        """Write <stem>.csv, <stem>.md, <stem>.tex and <stem>.html."""
-        Path(stem).parent.mkdir(parents=True, exist_ok=True)
-        write_csv(self.data, f"{stem}.csv")
-        Path(f"{stem}.md").write_text(self.to_markdown(), encoding="utf-8")
-        Path(f"{stem}.tex").write_text(self.to_latex(), encoding="utf-8")
-        Path(f"{stem}.html").write_text(self.to_html(), encoding="utf-8")
+    def save(self, target: str | Path | Sequence[str | Path]) -> None:
+        """Write the files of a table, each in the format of its suffix; a bare stem stands for all formats."""
+        texts = {".md": self.to_markdown, ".tex": self.to_latex, ".html": self.to_html}
+        for file in files_of(target, "table"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if file.suffix == ".csv":
+                write_csv(self.data, file)
+            else:
+                file.write_text(texts[file.suffix](), encoding="utf-8")
 
 
 def latex_text(text: str) -> str:

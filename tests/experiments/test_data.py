@@ -19,31 +19,36 @@ def own_table(folder, rows):
     return {"path": str(folder / "mine.csv"), "numeric": ["a"], "binary": ["b"]}
 
 
+def prepare_own(table):
+    """Prepare a user's table as its rule does: the file is an input, the rest a parameter."""
+    return prepare("mine", raw=[table["path"]], table={key: table[key] for key in table if key != "path"})
+
+
 def test_a_table_that_ships_with_the_library(tmp_path):
-    covariates = prepare("diabetes", folder=tmp_path, data_dir=None, recipe="paper_text", table=None)
+    covariates = prepare("diabetes", recipe="paper_text")
     pd.testing.assert_frame_equal(covariates, load_diabetes())
 
 
 def test_a_users_own_table(tmp_path):
-    covariates = prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table=own_table(tmp_path, 50))
+    covariates = prepare_own(own_table(tmp_path, 50))
     assert list(covariates.columns) == ["a", "b"]
 
 
 def test_a_table_too_small_to_be_split_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"mine\.csv has 49 rows, expected at least 50: .* 4:1:4:1"):
-        prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table=own_table(tmp_path, 49))
+        prepare_own(own_table(tmp_path, 49))
 
 
 def test_the_log_names_what_is_dropped_and_why(tmp_path, caplog):
     table = own_table(tmp_path, 60) | {"numeric": ["a", "same"]}
     with caplog.at_level(logging.INFO, logger="dams"):
-        prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table=table)
+        prepare_own(table)
     assert "mine.csv: 60 rows × 2 columns; dropped: same hardly varies (standard deviation 0)" in caplog.text
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none\.csv"):
-        prepare("mine", folder=tmp_path, data_dir=None, recipe="paper_text", table={"path": str(tmp_path / "none.csv")})
+        prepare_own({"path": str(tmp_path / "none.csv")})
 
 
 def test_json_is_written_whole(tmp_path):

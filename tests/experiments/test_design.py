@@ -9,7 +9,7 @@ import pytest
 from dams.experiments.config import parse, read
 from dams.experiments.design import Label, blocks, cell_keys, fit_groups
 from dams.experiments.methods import METHODS, Method
-from dams.experiments.outputs import wanted_outputs
+from dams.experiments.products import study_outputs
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,12 +96,11 @@ def test_labels_are_those_that_any_fit_needs(small, study):
 def test_outputs_gather_all_studies_that_ask_for_them(small, study):
     study["outputs"] = ["table1", "error_against_epsilon"]
     small["studies"]["two"] = study | {"datasets": ["digits", "diabetes"], "outputs": ["table1", "intervals"]}
-    made = wanted_outputs(parse(small))
+    made = {output.file: output.as_params() for output in study_outputs(parse(small))}
     assert made["table1"]["studies"] == ["one", "two"]
     assert made["table1"]["dataset"] is None
     assert made["error_against_epsilon"] == {
         "name": "error_against_epsilon",
-        "kind": "figure",
         "studies": ["one"],
         "dataset": None,
         "order": {"dataset": study["datasets"], "regime": ["opposing"]},

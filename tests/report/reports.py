@@ -9,13 +9,15 @@ import pandas as pd
 
 from dams._files import write_json
 from dams.experiments.gather import keys_of
-from dams.experiments.records import KEYS, as_records, write_csv
-from dams.report.claims.comparison import write_comparison
-from dams.report.claims.verdicts import write_claims
+from dams.experiments.records import KEYS, as_records, read_records, write_csv
+from dams.report.claims.comparison import compare, published_against_measured
+from dams.report.claims.verdicts import check_claims, read_claims
+from dams.report.evidence import Evidence
 from dams.report.figures import save_figure
 from dams.report.outputs.error_against_epsilon import error_against_epsilon
 from dams.report.outputs.table1 import table1
 from dams.report.page.render import write_page
+from dams.report.run_folder import RunFolder
 from dams.report.summary import Bootstrap
 
 CONFIG = {
@@ -110,6 +112,29 @@ def make_folder(folder, *, whole=True):
     write_json([file], folder / "raw" / "thyroid.json")
 
 
+def evidence_in(folder):
+    """What a rule would find in a folder: all that its configuration asks for was just seen to."""
+    run = RunFolder(folder)
+    files = {made.name: folder / made.files[0] for made in run.products if (folder / made.files[0]).exists()}
+    names = ("theory", "eicu_scores", "eicu_rates", "eicu_cohort")
+    records = read_records(files["records"]) if "records" in files else run.records
+    return Evidence.of_files(records, run.config, **{name: files[name] for name in names if name in files})
+
+
+def write_claims(folder):
+    """Write the claims of a folder as its rule would."""
+    claims, findings = check_claims(evidence_in(folder), read_claims())
+    write_csv(claims, folder / "claims.csv")
+    write_csv(findings, folder / "findings.csv")
+
+
+def write_comparison(folder):
+    """Write the comparison of a folder as its rule would."""
+    table = compare(evidence_in(folder))
+    write_csv(table, folder / "comparison.csv")
+    save_figure(published_against_measured(table), folder / "figures" / "published_against_measured")
+
+
 def write_block(folder, block, records, design=None):
     """Write those of some records that are a block's, as its job would; `design` is the digest of another block."""
     mine = set(keys_of(block))
@@ -124,4 +149,4 @@ def write_block(folder, block, records, design=None):
 def make_report(folder):
     """Write the folder of a whole run, and its page."""
     make_folder(folder)
-    return write_page(folder, raw=folder / "raw")
+    return write_page(folder, raw=(folder / "raw").glob("*.json"))

@@ -13,10 +13,11 @@ from dams.datasets.arrays import save_covariates
 from dams.experiments.config import parse, read
 from dams.experiments.design import blocks
 from dams.experiments.records import write_csv
-from dams.report.evidence import Evidence, NotTestable
+from dams.report.evidence import NotTestable
 from dams.report.page.contents import what_is_missing
 from dams.report.paper import departure
 from dams.report.provenance import write_provenance
+from dams.report.run_folder import RunFolder
 
 CONFIG = {
     "name": "cut",
@@ -53,7 +54,7 @@ def configure(folder, **changes):
 
 
 def scores(folder):
-    records = Evidence(folder).records
+    records = RunFolder(folder).records
     assert records["draw"].is_unique
     return dict(zip(records["draw"], records["score"], strict=True))
 
@@ -72,7 +73,7 @@ def test_blocks_of_another_configuration_are_left_out(tmp_path, run_blocks, chan
     run_blocks(1, score=0.5)
     configure(tmp_path)
     assert scores(tmp_path) == {2: 0.5, 3: 0.5}
-    assert [block.number for block in Evidence(tmp_path).finished_blocks] == [1]
+    assert [block.number for block in RunFolder(tmp_path).finished_blocks] == [1]
     configure(tmp_path, **change)
     assert scores(tmp_path).get(0) == 0.1
 
@@ -97,11 +98,11 @@ def test_a_damaged_block_is_refused_by_name(tmp_path, run_blocks):
 def test_a_data_set_of_another_configuration_is_not_counted(tmp_path):
     for name in ("digits", "diabetes"):
         save_covariates(pd.DataFrame({"a": [0.0, 1.0]}), tmp_path / "data" / f"{name}.npz")
-    assert Evidence(tmp_path).rows_of("diabetes") == 2
+    assert RunFolder(tmp_path).evidence.rows_of("diabetes") == 2
     configure(tmp_path)
-    assert Evidence(tmp_path).rows_of("digits") == 2
+    assert RunFolder(tmp_path).evidence.rows_of("digits") == 2
     with pytest.raises(NotTestable, match="Diabetes is not part of this run"):
-        Evidence(tmp_path).rows_of("diabetes")
+        RunFolder(tmp_path).evidence.rows_of("diabetes")
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def finished(tmp_path):
 
 def owned(folder):
     return {
-        name for name in ("claims.csv", "diagnostics/verdicts.csv", "provenance.json") if Evidence(folder).owns(name)
+        name for name in ("claims.csv", "diagnostics/verdicts.csv", "provenance.json") if RunFolder(folder).owns(name)
     }
 
 
@@ -136,16 +137,16 @@ def test_what_another_configuration_made_since_is_not_of_the_finished_run(finish
     assert owned(tmp_path) == {"diagnostics/verdicts.csv"}
     finished("config.json", json.dumps(CONFIG))
     assert owned(tmp_path) == {"claims.csv"}
-    assert Evidence(tmp_path).provenance is None
+    assert RunFolder(tmp_path).provenance is None
 
 
 def test_what_other_code_made_since_is_of_a_run_that_is_not_at_its_end(finished, tmp_path):
     finished("diagnostics/verdicts.csv", "other code")
     assert owned(tmp_path) == {"claims.csv", "diagnostics/verdicts.csv"}
-    assert "Provenance: the run has not come to its end." in what_is_missing(Evidence(tmp_path))
+    assert "Provenance: the run has not come to its end." in what_is_missing(RunFolder(tmp_path))
     # Made anew to the same content, it is what it was.
     finished("diagnostics/verdicts.csv", "seed 0")
-    assert Evidence(tmp_path).provenance is not None
+    assert RunFolder(tmp_path).provenance is not None
 
 
 def test_the_times_of_a_clone_say_nothing(finished, tmp_path):
@@ -158,18 +159,18 @@ def test_the_times_of_a_clone_say_nothing(finished, tmp_path):
 
 
 def test_a_folder_without_blocks_has_no_records(tmp_path):
-    assert Evidence(tmp_path).records.empty
+    assert RunFolder(tmp_path).records.empty
     configure(tmp_path)
-    assert Evidence(tmp_path).records.empty
+    assert RunFolder(tmp_path).records.empty
 
 
 @pytest.mark.parametrize("source", ["simulated", "folder", "physionet"])
 @pytest.mark.parametrize("simulated", [True, False])
 def test_the_files_say_whether_a_cohort_is_simulated_not_the_configuration(tmp_path, source, simulated):
     write_json({"eicu": {"source": source}}, tmp_path / "config.json")
-    assert Evidence(tmp_path).eicu_is_simulated
+    assert RunFolder(tmp_path).evidence.eicu_is_simulated
     write_json({"simulated": simulated}, tmp_path / "eicu" / "cohort.json")
-    assert Evidence(tmp_path).eicu_is_simulated is simulated
+    assert RunFolder(tmp_path).evidence.eicu_is_simulated is simulated
 
 
 FREE = {"dataset": "thyroid", "regime": "free"}
@@ -194,7 +195,7 @@ def run_of(tmp_path, make_records):
             config["studies"][name] = study
         (tmp_path / "config.json").write_text(json.dumps(config))
         write_csv(make_records(rows), tmp_path / "records.csv")
-        return Evidence(tmp_path)
+        return RunFolder(tmp_path).evidence
 
     return make
 

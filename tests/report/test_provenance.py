@@ -132,7 +132,7 @@ def checkout(tmp_path, monkeypatch):
 
 
 def written():
-    write_provenance("provenance.json", CONFIG, ".")
+    write_provenance("provenance.json", CONFIG, ".", code=".")
     return json.loads(Path("provenance.json").read_text(encoding="utf-8"))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dams.report.summary import Bootstrap, in_display_order, paired_differences, score_table, summarise
+from dams.report.summary import Bootstrap, differences_from, in_display_order, score_table, summarise
 from dams.stats import crossed_bootstrap
 
 QUICK = Bootstrap(replicates=300)
@@ -86,7 +86,7 @@ def test_names_come_in_their_registered_order(make_records):
 
 
 def test_paired_differences_are_taken_within_cells(crossed_records):
-    paired = paired_differences(crossed_records, "source", QUICK)
+    paired = differences_from(crossed_records, "source", QUICK)
     assert set(paired["method"]) == {"oracle", "closed_form"}
     assert len(paired) == 2 * 2 * 2
     row = paired.query("dataset == 'adult' and regime == 'nested' and method == 'closed_form'").iloc[0]
@@ -105,11 +105,11 @@ def test_only_cells_that_both_have_are_paired(make_records):
     rows = [{"method": "source", "draw": d, "beta": b, "score": 1.0} for d in range(4) for b in range(2)]
     rows += [{"method": "closed_form", "draw": d, "score": 0.5} for d in range(2)]
     rows += [{"method": "nonparametric", "draw": 0, "score": None, "failure": "no"}]
-    paired = paired_differences(make_records(rows), "source", QUICK)
+    paired = differences_from(make_records(rows), "source", QUICK)
     assert list(paired["method"]) == ["closed_form"]
     assert paired["cells"].item() == 2
     assert paired["difference"].item() == -0.5
 
 
 def test_no_reference_no_differences(make_records):
-    assert paired_differences(make_records([{"method": "source"}]), "oracle", QUICK).empty
+    assert differences_from(make_records([{"method": "source"}]), "oracle", QUICK).empty

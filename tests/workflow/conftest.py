@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PARTS = ["Snakefile", "workflow", "config", "profiles", "pyproject.toml", "dams", "resources"]
+PARTS = ["Snakefile", "workflow", "config", "profiles", "pyproject.toml", "dams"]
 
 
 class Project:

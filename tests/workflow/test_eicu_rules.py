@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from dams.datasets.eicu.simulator import simulate_eicu
-from dams.report.evidence import Evidence
 from dams.report.page.contents import data_sources
+from dams.report.run_folder import RunFolder
 
 pytestmark = pytest.mark.workflow
 
@@ -49,7 +49,7 @@ def test_a_simulated_cohort_is_called_so_wherever_it_lies(own):
     assert comparison["inside"].isna().all()
     claims = pd.read_csv(results / "claims.csv")
     assert set(claims.loc[claims["id"].str.startswith("eicu_"), "verdict"]) == {"not testable here"}
-    (row,) = data_sources(Evidence(results), own.folder).query("dataset == 'eICU'").to_dict("records")
+    (row,) = data_sources(RunFolder(results), {}).query("dataset == 'eICU'").to_dict("records")
     assert row["what"] == "simulated cohort"
 
 

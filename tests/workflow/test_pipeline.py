@@ -168,7 +168,7 @@ def test_a_method_a_data_set_and_a_figure_are_a_file_and_a_line_each(project):
     assert follow_recipes((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), project.folder) == [
         *("dams/experiments/methods/shrunken.py", "METHODS"),
         *("dams/datasets/wine.py", "DATASETS"),
-        *("dams/report/score_histogram.py", "OUTPUTS"),
+        *("dams/report/outputs/score_histogram.py", "OUTPUTS"),
     ]
     methods = project.folder / "dams/experiments/methods"
     (methods / "guess.py").write_text(GUESS)

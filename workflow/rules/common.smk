@@ -1,4 +1,5 @@
 # Configuration and the functions that all rules share.
+import os
 import shlex
 import subprocess
 import sys
@@ -6,26 +7,26 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
-# Rules name the files of the project, and those that they make, from its folder.
-CHECKOUT = str(Path(workflow.basedir).resolve())
-if Path.cwd().resolve() != Path(CHECKOUT):
-    raise WorkflowError(
-        f"The rules are those of {CHECKOUT}, but Snakemake works in {Path.cwd()}. "
-        f"Run it in {CHECKOUT}, without -d or -s."
-    )
+# The project, where these rules lie in a checkout of it; rules that Snakemake fetched from elsewhere go with the dams
+# that is installed. Results, data and configurations are looked for in the working directory.
+CHECKOUT = os.path.dirname(os.path.dirname(str(workflow.current_basedir)))
+if not os.path.isfile(os.path.join(CHECKOUT, "dams", "__init__.py")):
+    CHECKOUT = None
 
 # Snakemake takes them for patterns, in names of files and in what it hands to a shell.
-if "{" in CHECKOUT or "}" in CHECKOUT:
-    raise WorkflowError(
-        f"Snakemake can't work in {CHECKOUT}: the path holds {{ or }}, which it reads as its own. Move or rename the "
-        "folder."
-    )
+for folder in filter(None, (CHECKOUT, os.getcwd())):
+    if "{" in folder or "}" in folder:
+        raise WorkflowError(
+            f"Snakemake can't work in {folder}: the path holds {{ or }}, which it reads as its own. Move or rename the "
+            "folder."
+        )
 
-# Rules import the dams beside the Snakefile, and scripts must import the same.
+# Rules import the dams beside them, and scripts must import the same.
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     # The environment holds what dams needs, not dams. Snakemake takes PYTHONPATH away from jobs in conda environments, so
     # it is set within them; the rest is the prefix that this one replaces.
-    shell.prefix("set -euo pipefail; export PYTHONPATH={CHECKOUT:q}; ")
+    if CHECKOUT:
+        shell.prefix("set -euo pipefail; export PYTHONPATH={CHECKOUT:q}; ")
 else:
     # Asked of a Python without this folder on its path, as a script's is.
     installed = subprocess.run(
@@ -33,10 +34,17 @@ else:
         capture_output=True,
         text=True,
     ).stdout.strip()
-    if not installed or Path(installed).resolve() != Path(CHECKOUT, "dams"):
+    if not installed or (
+        CHECKOUT and Path(installed).resolve() != Path(CHECKOUT, "dams").resolve()
+    ):
         raise WorkflowError(
-            f"The rules are those of {CHECKOUT}, but jobs would import {installed or 'no dams at all'}. "
-            'Install this folder: pip install --editable ".[pipeline]"'
+            f"The rules are those of {CHECKOUT or str(workflow.current_basedir)}, but jobs would import "
+            f"{installed or 'no dams at all'}. "
+            + (
+                'Install this folder: pip install --editable ".[pipeline]"'
+                if CHECKOUT
+                else 'Install dams with what its pipeline needs: pip install "dams[pipeline]"'
+            )
         )
     # Snakemake hands it to a shell as it is.
     if shlex.quote(sys.executable) != sys.executable:
@@ -45,19 +53,33 @@ else:
             "its own. Move the folder, or put the environment elsewhere: make VENV=/another/path demo"
         )
 
+import dams
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments import config as dams_config
 from dams.experiments import design
+from dams.experiments import products as dams_products
 from dams.experiments.diagnose import cells_to_diagnose
 from dams.experiments.imports import files_behind
 from dams.experiments.inputs import eicu_inputs, refuse_taken_name
-from dams.experiments.outputs import THEORY_FIGURES, wanted_outputs
+from dams.experiments.products import (
+    MANIFEST,
+    PARTS,
+    RAW,
+    job_of,
+    products_of,
+    results_of,
+    study_outputs,
+)
 from dams.report.provenance import note_start
 
-# Snakemake merges every file it is given, so the default is read only where none was named.
+# Snakemake merges every file it is given, so the default is read only where none was named. A module is handed its
+# configuration and passes over this.
 if not workflow.configfiles:
+    DEFAULT = "config/paper.yaml"
+    if not os.path.exists(DEFAULT):
+        DEFAULT = workflow.source_path(f"../../{DEFAULT}")
 
-    configfile: "config/paper.yaml"
+    configfile: DEFAULT
 
 
 try:
@@ -69,16 +91,19 @@ try:
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
 
-RESULTS = f"results/{RUN.name}"
-# Raw files serve every run.
-RAW = "data/raw"
+RESULTS = results_of(RUN.name)
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
-OUTPUTS = wanted_outputs(RUN)
+OUTPUTS = {output.file: output for output in study_outputs(RUN)}
+# All that a run leaves to be looked at, but for its provenance and its page.
+PRODUCTS = [
+    f"{RESULTS}/{file}"
+    for made in products_of(RUN)
+    if made.product.kind not in ("step", "page")
+    for file in made.files
+]
 # Before all blocks, whose priority is their seconds: many jobs wait for these, or they are long themselves.
 SOON = 10_000
-FIGURE_FORMATS = ["svg", "pdf", "png"]
-TABLE_FORMATS = ["csv", "tex", "md", "html"]
 UCI_USED = sorted(
     {
         name
@@ -87,6 +112,8 @@ UCI_USED = sorted(
         if name in DATASETS and DATASETS[name].kind == "uci"
     }
 )
+# Real data sets of the studies, prepared.
+TABLES = [case["dataset"] for case in MANIFEST["covariates"].cases(RUN)]
 
 
 wildcard_constraints:
@@ -94,19 +121,73 @@ wildcard_constraints:
     dataset="[a-z][a-z0-9_]*",
     group="[a-z_]+",
     number="[0-9]+",
-    output="[a-z][a-z0-9_]*",
+    # A figure of every run lies among those that studies ask for.
+    output="|".join(OUTPUTS) or "none",
 
 
-def code_of(rule):
-    """Modules behind a rule's script. Snakemake does not see that a package was edited, so they count as input."""
-    return files_behind(f"workflow/scripts/{rule}.py")
+def product(name, **wildcards):
+    """First file of a product, of this run."""
+    return f"{RESULTS}/{MANIFEST[name].files[0]}".format(**wildcards)
+
+
+def made_by(rule):
+    """Outputs of a rule by product; what Snakemake's report shows is marked."""
+    outputs = {}
+    for name, entry in MANIFEST.items():
+        if entry.rule == rule:
+            files = [f"{RESULTS}/{file}" for file in entry.files]
+            if entry.caption or "{output}" in entry.path:
+                files[0] = report(
+                    files[0],
+                    caption="../report/product.rst",
+                    category=PARTS[entry.part].name if entry.part else "Results",
+                    labels={"result": entry.title or "{output}"},
+                )
+            outputs[name] = files if len(files) > 1 else files[0]
+    return outputs
+
+
+def captions_of(rule):
+    """What Snakemake's report says of the outputs of a rule."""
+    return {
+        entry.title: entry.caption
+        for entry in MANIFEST.values()
+        if entry.rule == rule and entry.caption
+    }
+
+
+def log_of(rule):
+    """Log of a rule's jobs."""
+    return f"{RESULTS}/logs/{job_of(rule)}.log"
+
+
+def benchmark_of(rule):
+    """Where Snakemake keeps time and memory of a rule's jobs."""
+    return f"{RESULTS}/benchmarks/{job_of(rule)}.tsv"
+
+
+def code_of(rule, *modules):
+    """Modules behind a rule's script, and data that lie beside them.
+
+    Snakemake does not see that a package was edited, so they count as input. They are files of the machine that runs
+    the rules, whatever keeps the results.
+    """
+    if CHECKOUT:
+        script = f"{CHECKOUT}/workflow/scripts/{rule}.py"
+    else:
+        script = workflow.source_path(f"../scripts/{rule}.py")
+    root = os.path.dirname(os.path.dirname(os.path.abspath(dams.__file__)))
+    files = [
+        os.path.join(root, file) for file in files_behind(script, root, also=modules)
+    ]
+    # From the working directory, where they lie below it: a project that was moved has nothing to do again.
+    here = os.getcwd() + os.sep
+    return local([file.removeprefix(here) for file in files])
 
 
 def block_of(wildcards):
     """What run_block is to do."""
-    return BLOCKS[
-        f"{wildcards.study}/{wildcards.dataset}-{wildcards.group}-{wildcards.number}"
-    ]
+    return BLOCKS[design.BLOCK.format(**wildcards)]
 
 
 def data_of(wildcards):
@@ -114,7 +195,7 @@ def data_of(wildcards):
     return (
         []
         if is_scenario(wildcards.dataset)
-        else [f"{RESULTS}/data/{wildcards.dataset}.npz"]
+        else [product("covariates", dataset=wildcards.dataset)]
     )
 
 
@@ -131,9 +212,9 @@ def uci_only(wildcards, setting):
 
 
 def table_of(wildcards):
-    """How a user's own table is to be read."""
+    """How a user's own table is to be read, but for where it lies."""
     own = RUN.datasets.get(wildcards.dataset)
-    return own.model_dump() if own else None
+    return own.model_dump(exclude={"path"}) if own else None
 
 
 def eicu_files(wildcards):
@@ -147,13 +228,6 @@ def eicu_files(wildcards):
         except dams_config.ConfigError as error:
             raise WorkflowError(str(error))
     return {
-        "simulated": f"{RESULTS}/eicu/simulated",
-        "physionet": f"{EICU_FOLDER}/downloaded.json",
+        "simulated": [product("eicu_simulated")],
+        "physionet": [f"{EICU_FOLDER}/downloaded.json"],
     }[RUN.eicu.source]
-
-
-def eicu_folder(wildcards):
-    """Where the FIDDLE files are."""
-    return (
-        f"{RESULTS}/eicu/simulated" if RUN.eicu.source == "simulated" else EICU_FOLDER
-    )

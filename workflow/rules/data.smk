@@ -22,7 +22,6 @@ rule download_data:
     resources:
         mem_mb=500,
     params:
-        folder=f"{RAW}/{{dataset}}",
         data_dir=RUN.data_dir,
     message:
         "Fetching the raw files of {wildcards.dataset}"
@@ -35,19 +34,20 @@ rule prepare_data:
         raw=raw_of,
         code=code_of("prepare_data"),
     output:
-        f"{RESULTS}/data/{{dataset}}.npz",
+        **made_by("prepare_data"),
     log:
-        f"{RESULTS}/logs/prepare_data/{{dataset}}.log",
+        log_of("prepare_data"),
     benchmark:
-        f"{RESULTS}/benchmarks/prepare_data/{{dataset}}.tsv"
+        benchmark_of("prepare_data")
     priority: SOON
+    # Seconds; and raw files lie where they were downloaded to.
+    localrule: True
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
     params:
-        folder=f"{RAW}/{{dataset}}",
         # For the data sets that have raw files: others need not be prepared again when these change.
         data_dir=lambda wildcards: uci_only(wildcards, RUN.data_dir),
         recipe=lambda wildcards: uci_only(wildcards, RUN.recipe),

@@ -5,23 +5,17 @@ DIAGNOSED = cells_to_diagnose(RUN)
 rule diagnose_cells:
     input:
         data=[
-            f"{RESULTS}/data/{name}.npz"
+            product("covariates", dataset=name)
             for name in sorted({cell.key.dataset for cell in DIAGNOSED})
             if not is_scenario(name)
         ],
         code=code_of("diagnose_cells"),
     output:
-        verdicts=f"{RESULTS}/diagnostics/verdicts.csv",
-        summary=f"{RESULTS}/diagnostics/missingness_by_cell.csv",
-        relative=f"{RESULTS}/diagnostics/relative_missingness.csv",
-        figure=expand(
-            f"{RESULTS}/diagnostics/relative_missingness.{{suffix}}",
-            suffix=FIGURE_FORMATS,
-        ),
+        **made_by("diagnose_cells"),
     log:
-        f"{RESULTS}/logs/diagnose_cells.log",
+        log_of("diagnose_cells"),
     benchmark:
-        f"{RESULTS}/benchmarks/diagnose_cells.tsv"
+        benchmark_of("diagnose_cells")
     conda:
         "../envs/dams.yml"
     threads: 1
@@ -31,6 +25,7 @@ rule diagnose_cells:
         cells=DIAGNOSED,
         confidence=RUN.bootstrap.confidence,
         seed=RUN.seed,
+        captions=captions_of("diagnose_cells"),
     message:
         "Checking how values are lost in one cell of every regime"
     script:
@@ -42,24 +37,20 @@ rule diagnose_eicu:
         files=eicu_files,
         code=code_of("diagnose_eicu"),
     output:
-        verdicts=f"{RESULTS}/diagnostics/hospital_verdicts.csv",
-        spread=f"{RESULTS}/diagnostics/hospital_checks.csv",
-        figure=expand(
-            f"{RESULTS}/diagnostics/hospital_checks.{{suffix}}", suffix=FIGURE_FORMATS
-        ),
+        **made_by("diagnose_eicu"),
     log:
-        f"{RESULTS}/logs/diagnose_eicu.log",
+        log_of("diagnose_eicu"),
     benchmark:
-        f"{RESULTS}/benchmarks/diagnose_eicu.tsv"
+        benchmark_of("diagnose_eicu")
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
     params:
-        folder=eicu_folder,
         hospitals=RUN.eicu and RUN.eicu.hospitals,
         seed=RUN.seed,
+        captions=captions_of("diagnose_eicu"),
     message:
         "Checking how the hospitals lose values"
     script:

@@ -1,16 +1,15 @@
 # eICU through FIDDLE: the user's own credentialed files, or a simulated cohort in the same format.
-EICU_TABLES = ["performance", "features"]
 
 
 rule simulate_eicu:
     input:
         code=code_of("simulate_eicu"),
     output:
-        directory(f"{RESULTS}/eicu/simulated"),
+        directory(product("eicu_simulated")),
     log:
-        f"{RESULTS}/logs/simulate_eicu.log",
+        log_of("simulate_eicu"),
     benchmark:
-        f"{RESULTS}/benchmarks/simulate_eicu.tsv"
+        benchmark_of("simulate_eicu")
     priority: SOON
     conda:
         "../envs/dams.yml"
@@ -53,16 +52,11 @@ rule run_eicu:
         files=eicu_files,
         code=code_of("run_eicu"),
     output:
-        scores=f"{RESULTS}/eicu/scores.csv",
-        coefficients=f"{RESULTS}/eicu/coefficients.csv",
-        relative=f"{RESULTS}/eicu/relative_missingness.csv",
-        summary=f"{RESULTS}/eicu/relative_missingness_summary.csv",
-        # Whether the files were simulated: all that is made of these results says so.
-        cohort=f"{RESULTS}/eicu/cohort.json",
+        **made_by("run_eicu"),
     log:
-        f"{RESULTS}/logs/run_eicu.log",
+        log_of("run_eicu"),
     benchmark:
-        f"{RESULTS}/benchmarks/run_eicu.tsv"
+        benchmark_of("run_eicu")
     priority: SOON
     conda:
         "../envs/dams.yml"
@@ -71,11 +65,11 @@ rule run_eicu:
     resources:
         mem_mb=2500,
     params:
-        folder=eicu_folder,
         hospitals=RUN.eicu and RUN.eicu.hospitals,
         two_way=RUN.eicu and RUN.eicu.two_way,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
+        captions=captions_of("run_eicu"),
     message:
         "Predicting mortality in one hospital from the other"
     script:
@@ -85,24 +79,20 @@ rule run_eicu:
 rule report_eicu:
     input:
         **rules.run_eicu.output,
-        published="dams/report/paper/eicu.csv",
         code=code_of("report_eicu"),
     output:
-        tables=expand(
-            f"{RESULTS}/eicu/{{table}}.{{suffix}}",
-            table=EICU_TABLES,
-            suffix=TABLE_FORMATS,
-        ),
-        figure=expand(f"{RESULTS}/eicu/prevalence.{{suffix}}", suffix=FIGURE_FORMATS),
+        **made_by("report_eicu"),
     log:
-        f"{RESULTS}/logs/report_eicu.log",
+        log_of("report_eicu"),
     benchmark:
-        f"{RESULTS}/benchmarks/report_eicu.tsv"
+        benchmark_of("report_eicu")
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
+    params:
+        captions=captions_of("report_eicu"),
     message:
         "Writing the eICU tables and figure"
     script:

@@ -1,4 +1,4 @@
-# Cells × models × methods: one job a block, then all records in one file.
+# Cells × models × methods: one job per block, then all records in one file.
 
 
 rule run_block:
@@ -6,12 +6,11 @@ rule run_block:
         data=data_of,
         code=code_of("run_block"),
     output:
-        records=f"{RESULTS}/blocks/{{study}}/{{dataset}}-{{group}}-{{number}}.csv",
-        timings=f"{RESULTS}/blocks/{{study}}/{{dataset}}-{{group}}-{{number}}.timings.csv",
+        **made_by("run_block"),
     log:
-        f"{RESULTS}/logs/run_block/{{study}}/{{dataset}}-{{group}}-{{number}}.log",
+        log_of("run_block"),
     benchmark:
-        f"{RESULTS}/benchmarks/run_block/{{study}}/{{dataset}}-{{group}}-{{number}}.tsv"
+        benchmark_of("run_block")
     # The longest first, so that no core waits for a late long one.
     priority: lambda wildcards: block_of(wildcards).seconds
     conda:
@@ -36,17 +35,15 @@ rule run_block:
 
 rule gather_records:
     input:
-        blocks=[f"{RESULTS}/blocks/{path}.csv" for path in BLOCKS],
-        timings=[f"{RESULTS}/blocks/{path}.timings.csv" for path in BLOCKS],
+        blocks=[product("block_records", **b.wildcards) for b in BLOCKS.values()],
+        timings=[product("block_timings", **b.wildcards) for b in BLOCKS.values()],
         code=code_of("gather_records"),
     output:
-        records=f"{RESULTS}/records.csv",
-        failures=f"{RESULTS}/failures.csv",
-        timings=f"{RESULTS}/timings.csv",
+        **made_by("gather_records"),
     log:
-        f"{RESULTS}/logs/gather_records.log",
+        log_of("gather_records"),
     benchmark:
-        f"{RESULTS}/benchmarks/gather_records.tsv"
+        benchmark_of("gather_records")
     conda:
         "../envs/dams.yml"
     threads: 1

@@ -1,31 +1,43 @@
 # Tables, figures, claims, the comparison with the paper, where it all came from, and the page that holds it.
+CONFIG = RUN.model_dump(mode="json")
+
+
+def module_of(output):
+    """Module behind a table or figure."""
+    return f"dams.report.outputs.{OUTPUTS[output].name}"
+
+
+def caption_of(wildcards):
+    """What Snakemake's report says of a table or figure."""
+    return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
+
+
+def files_of_rule(rule):
+    """All files that a rule makes in this run."""
+    made = [entry for entry in products_of(RUN) if entry.product.rule == rule]
+    return [f"{RESULTS}/{file}" for entry in made for file in entry.files]
 
 
 rule write_table:
     input:
         records=rules.gather_records.output.records,
-        code=code_of("write_table"),
+        code=lambda wildcards: code_of("write_table", module_of(wildcards.output)),
     output:
-        report(
-            f"{RESULTS}/tables/{{output}}.csv",
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"table": "{output}"},
-        ),
-        multiext(f"{RESULTS}/tables/{{output}}", tex=".tex", md=".md", html=".html"),
+        **made_by("write_table"),
     log:
-        f"{RESULTS}/logs/write_table/{{output}}.log",
+        log_of("write_table"),
     benchmark:
-        f"{RESULTS}/benchmarks/write_table/{{output}}.tsv"
+        benchmark_of("write_table")
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
     params:
-        made=lambda wildcards: OUTPUTS[wildcards.output],
+        output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
+        captions=caption_of,
     message:
         "Writing table {wildcards.output}"
     script:
@@ -35,28 +47,23 @@ rule write_table:
 rule draw_figure:
     input:
         records=rules.gather_records.output.records,
-        code=code_of("draw_figure"),
+        code=lambda wildcards: code_of("draw_figure", module_of(wildcards.output)),
     output:
-        report(
-            f"{RESULTS}/figures/{{output}}.svg",
-            caption="../report/figure.rst",
-            category="Figures",
-            labels={"figure": "{output}"},
-        ),
-        multiext(f"{RESULTS}/figures/{{output}}", pdf=".pdf", png=".png"),
+        **made_by("draw_figure"),
     log:
-        f"{RESULTS}/logs/draw_figure/{{output}}.log",
+        log_of("draw_figure"),
     benchmark:
-        f"{RESULTS}/benchmarks/draw_figure/{{output}}.tsv"
+        benchmark_of("draw_figure")
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
     params:
-        made=lambda wildcards: OUTPUTS[wildcards.output],
+        output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
+        captions=caption_of,
     message:
         "Drawing figure {wildcards.output}"
     script:
@@ -65,57 +72,36 @@ rule draw_figure:
 
 rule tables:
     input:
-        expand(
-            f"{RESULTS}/tables/{{output}}.{{format}}",
-            output=[n for n, o in OUTPUTS.items() if o["kind"] == "table"],
-            format=TABLE_FORMATS,
-        ),
+        files_of_rule("write_table"),
 
 
 rule figures:
     input:
-        expand(
-            f"{RESULTS}/figures/{{output}}.{{format}}",
-            output=[n for n, o in OUTPUTS.items() if o["kind"] == "figure"],
-            format=FIGURE_FORMATS,
-        ),
+        files_of_rule("draw_figure"),
 
 
 rule check_claims:
     input:
-        theory=rules.check_theory.output if RUN.theory else [],
-        eicu=(
-            [
-                rules.run_eicu.output.scores,
-                rules.run_eicu.output.summary,
-                rules.run_eicu.output.cohort,
-            ]
-            if RUN.eicu
-            else []
-        ),
+        **rules.check_theory.output if RUN.theory else {},
+        **rules.run_eicu.output if RUN.eicu else {},
         records=rules.gather_records.output.records,
-        paper=["dams/report/paper/claims.yaml", "dams/report/paper/table1.csv"],
+        # Claims on how many rows a data set has.
+        covariates=[product("covariates", dataset=name) for name in TABLES],
         code=code_of("check_claims"),
     output:
-        claims=report(
-            f"{RESULTS}/claims.csv",
-            caption="../report/claims.rst",
-            category="Claims",
-            labels={"table": "claims"},
-        ),
-        findings=f"{RESULTS}/findings.csv",
+        **made_by("check_claims"),
     log:
-        f"{RESULTS}/logs/check_claims.log",
+        log_of("check_claims"),
     benchmark:
-        f"{RESULTS}/benchmarks/check_claims.tsv"
+        benchmark_of("check_claims")
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
     params:
-        bootstrap=RUN.bootstrap.model_dump(),
-        seed=RUN.seed,
+        config=CONFIG,
+        captions=captions_of("check_claims"),
     message:
         "Checking the paper's claims"
     script:
@@ -124,60 +110,27 @@ rule check_claims:
 
 rule compare_with_paper:
     input:
-        eicu=(
-            [rules.run_eicu.output.scores, rules.run_eicu.output.cohort]
-            if RUN.eicu
-            else []
-        ),
+        **rules.run_eicu.output if RUN.eicu else {},
         records=rules.gather_records.output.records,
-        paper=[
-            f"dams/report/paper/{name}"
-            for name in ("table1.csv", "eicu.csv", "errata.yaml")
-        ],
         code=code_of("compare_with_paper"),
     output:
-        table=report(
-            f"{RESULTS}/comparison.csv",
-            caption="../report/comparison.rst",
-            category="Comparison",
-            labels={"table": "printed numbers beside ours"},
-        ),
-        svg=report(
-            f"{RESULTS}/figures/published_against_measured.svg",
-            caption="../report/comparison.rst",
-            category="Comparison",
-            labels={"figure": "printed against measured"},
-        ),
-        others=multiext(f"{RESULTS}/figures/published_against_measured", ".pdf", ".png"),
+        **made_by("compare_with_paper"),
     log:
-        f"{RESULTS}/logs/compare_with_paper.log",
+        log_of("compare_with_paper"),
     benchmark:
-        f"{RESULTS}/benchmarks/compare_with_paper.tsv"
+        benchmark_of("compare_with_paper")
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1500,
     params:
-        bootstrap=RUN.bootstrap.model_dump(),
-        seed=RUN.seed,
+        config=CONFIG,
+        captions=captions_of("compare_with_paper"),
     message:
         "Comparing with the printed numbers"
     script:
         "../scripts/compare_with_paper.py"
-
-
-# All that a run leaves to be looked at, but for its provenance and its page.
-PRODUCTS = [
-    rules.gather_records.output,
-    rules.tables.input,
-    rules.figures.input,
-    rules.theory.input if RUN.theory else [],
-    rules.eicu.input if RUN.eicu else [],
-    rules.diagnostics.input,
-    rules.check_claims.output,
-    rules.compare_with_paper.output,
-]
 
 
 rule write_provenance:
@@ -185,11 +138,11 @@ rule write_provenance:
         products=PRODUCTS,
         code=code_of("write_provenance"),
     output:
-        f"{RESULTS}/provenance.json",
+        **made_by("write_provenance"),
     log:
-        f"{RESULTS}/logs/write_provenance.log",
+        log_of("write_provenance"),
     benchmark:
-        f"{RESULTS}/benchmarks/write_provenance.tsv"
+        benchmark_of("write_provenance")
     localrule: True
     conda:
         "../envs/dams.yml"
@@ -197,7 +150,7 @@ rule write_provenance:
     resources:
         mem_mb=500,
     params:
-        config=RUN.model_dump(mode="json"),
+        config=CONFIG,
     message:
         "Writing down what made these results"
     script:
@@ -207,23 +160,23 @@ rule write_provenance:
 rule write_report:
     input:
         # The provenance comes last, so all else is there.
-        provenance=rules.write_provenance.output,
-        page=[f"dams/report/page/page.{suffix}" for suffix in ("html.jinja", "css", "js")],
+        provenance=rules.write_provenance.output.provenance,
+        products=PRODUCTS,
+        covariates=[product("covariates", dataset=name) for name in TABLES],
+        raw=[f"{RAW}/{name}.json" for name in UCI_USED],
         code=code_of("write_report"),
     output:
-        f"{RESULTS}/report.html",
+        **made_by("write_report"),
     log:
-        f"{RESULTS}/logs/write_report.log",
+        log_of("write_report"),
     benchmark:
-        f"{RESULTS}/benchmarks/write_report.tsv"
+        benchmark_of("write_report")
     localrule: True
     conda:
         "../envs/dams.yml"
     threads: 1
     resources:
         mem_mb=1000,
-    params:
-        raw=RAW,
     message:
         "Writing the report"
     script:
@@ -232,7 +185,7 @@ rule write_report:
 
 # So that a report can be made of a run that was interrupted.
 onstart:
-    note_start(RESULTS, RUN.model_dump(mode="json"))
+    note_start(RESULTS, CONFIG)
 
 
 onsuccess:

@@ -5,11 +5,11 @@ rule check_theory:
     input:
         code=code_of("check_theory"),
     output:
-        f"{RESULTS}/theory/theory.csv",
+        **made_by("check_theory"),
     log:
-        f"{RESULTS}/logs/check_theory.log",
+        log_of("check_theory"),
     benchmark:
-        f"{RESULTS}/benchmarks/check_theory.tsv"
+        benchmark_of("check_theory")
     conda:
         "../envs/dams.yml"
     threads: 1
@@ -17,6 +17,7 @@ rule check_theory:
         mem_mb=1000,
     params:
         seed=RUN.seed,
+        captions=captions_of("check_theory"),
     message:
         "Checking every statement of the paper"
     script:
@@ -27,15 +28,11 @@ rule draw_theory:
     input:
         code=code_of("draw_theory"),
     output:
-        [
-            f"{RESULTS}/theory/{figure}.{suffix}"
-            for figure in THEORY_FIGURES
-            for suffix in FIGURE_FORMATS
-        ],
+        **made_by("draw_theory"),
     log:
-        f"{RESULTS}/logs/draw_theory.log",
+        log_of("draw_theory"),
     benchmark:
-        f"{RESULTS}/benchmarks/draw_theory.tsv"
+        benchmark_of("draw_theory")
     conda:
         "../envs/dams.yml"
     threads: 1
@@ -43,6 +40,7 @@ rule draw_theory:
         mem_mb=1000,
     params:
         seed=RUN.seed,
+        captions=captions_of("draw_theory"),
     message:
         "Drawing the figures of the theory"
     script:

@@ -1,9 +1,11 @@
 """Check the paper's claims on the records."""
 
-from pathlib import Path
-
 from dams.experiments.progress import job_log
-from dams.report.claims.verdicts import write_claims
+from dams.experiments.records import write_csv
+from dams.report.claims.verdicts import check_claims, read_claims
+from dams.report.evidence import evidence_of_job
 
 with job_log(snakemake.log[0]):
-    write_claims(Path(snakemake.output[0]).parent)
+    claims, findings = check_claims(evidence_of_job(snakemake.input, snakemake.params.config), read_claims())
+    write_csv(claims, snakemake.output.claims)
+    write_csv(findings, snakemake.output.findings)

@@ -1,9 +1,12 @@
 """Put every printed number beside ours."""
 
-from pathlib import Path
-
 from dams.experiments.progress import job_log
-from dams.report.claims.comparison import write_comparison
+from dams.experiments.records import write_csv
+from dams.report.claims.comparison import compare, published_against_measured
+from dams.report.evidence import evidence_of_job
+from dams.report.figures import save_figure
 
 with job_log(snakemake.log[0]):
-    write_comparison(Path(snakemake.output[0]).parent)
+    table = compare(evidence_of_job(snakemake.input, snakemake.params.config))
+    write_csv(table, snakemake.output.comparison)
+    save_figure(published_against_measured(table), snakemake.output.published_against_measured)

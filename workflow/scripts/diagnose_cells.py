@@ -15,6 +15,5 @@ with job_log(snakemake.log[0]):
     found = diagnose_cells(params.cells, tables, confidence=params.confidence, seed=params.seed)
     verdicts, summary, relative = found
     write_csv(verdicts, output.verdicts)
-    write_csv(summary, output.summary)
-    write_csv(relative, output.relative)
-    save_figure(relative_missingness_figure(relative), Path(output.relative).with_suffix(""))
+    write_csv(summary, output.missingness_by_cell)
+    save_figure(relative_missingness_figure(relative), output.relative_missingness, data=relative)

@@ -1,8 +1,6 @@
 """Check the two hospitals, and simulated ones whose mechanism is known."""
 
-from pathlib import Path
-
-from dams.datasets.eicu.fiddle import load_fiddle
+from dams.datasets.eicu.fiddle import folder_behind, load_fiddle
 from dams.experiments.diagnose import diagnose_hospitals
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
@@ -11,8 +9,7 @@ from dams.report.outputs.diagnostics import hospital_checks_figure
 
 with job_log(snakemake.log[0]):
     params, output = snakemake.params, snakemake.output
-    table = load_fiddle(params.folder, hospitals=params.hospitals)
+    table = load_fiddle(folder_behind(snakemake.input.files), hospitals=params.hospitals)
     verdicts, spread = diagnose_hospitals(table, seed=params.seed)
-    write_csv(verdicts, output.verdicts)
-    write_csv(spread, output.spread)
-    save_figure(hospital_checks_figure(spread), Path(output.spread).with_suffix(""))
+    write_csv(verdicts, output.hospital_verdicts)
+    save_figure(hospital_checks_figure(spread), output.hospital_checks, data=spread)

@@ -1,11 +1,9 @@
-"""Draw the figures of the theory."""
+"""Draw the figures of the theory, each by the function of its name."""
 
-from pathlib import Path
-
-from dams.experiments.outputs import THEORY_FIGURES
 from dams.experiments.progress import job_log
 from dams.report.figures import save_figure
+from dams.report.outputs import theory
 
 with job_log(snakemake.log[0]):
-    for name, figure in THEORY_FIGURES.items():
-        save_figure(figure.make(snakemake.params.seed), Path(snakemake.output[0]).with_name(name))
+    for name, files in snakemake.output.items():
+        save_figure(getattr(theory, name)(snakemake.params.seed), files)

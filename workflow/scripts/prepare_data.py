@@ -5,11 +5,12 @@ from dams.experiments.data import prepare
 from dams.experiments.progress import job_log
 
 with job_log(snakemake.log[0]):
+    params = snakemake.params
     covariates = prepare(
         snakemake.wildcards.dataset,
-        folder=snakemake.params.folder,
-        data_dir=snakemake.params.data_dir,
-        recipe=snakemake.params.recipe,
-        table=snakemake.params.table,
+        raw=snakemake.input.raw,
+        data_dir=params.data_dir,
+        recipe=params.recipe,
+        table=params.table,
     )
-    save_covariates(covariates, snakemake.output[0])
+    save_covariates(covariates, snakemake.output.covariates)

@@ -8,5 +8,5 @@ from dams.experiments.run import run_block
 with job_log(snakemake.log[0]):
     data = snakemake.input.data  # empty for a scenario
     records, timings = run_block(snakemake.params.block, load_covariates(data[0]) if data else None)
-    write_csv(timings, snakemake.output.timings)
-    write_csv(records, snakemake.output.records)
+    write_csv(timings, snakemake.output.block_timings)
+    write_csv(records, snakemake.output.block_records)

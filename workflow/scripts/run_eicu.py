@@ -4,7 +4,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from dams._files import write_json
-from dams.datasets.eicu.fiddle import load_fiddle
+from dams.datasets.eicu.fiddle import folder_behind, load_fiddle
 from dams.datasets.eicu.fiddle_as_published import load_fiddle_as_published
 from dams.experiments.eicu import run as eicu
 from dams.experiments.eicu.as_published import run_eicu_as_published
@@ -14,15 +14,16 @@ from dams.experiments.records import write_csv
 # A fixed order of sums: the digits must not depend on how many cores the job got.
 with job_log(snakemake.log[0]), threadpool_limits(1):
     params, output = snakemake.params, snakemake.output
-    table = load_fiddle(params.folder, hospitals=params.hospitals)
+    folder = folder_behind(snakemake.input.files)
+    table = load_fiddle(folder, hospitals=params.hospitals)
     methods = [*eicu.PAPERS_METHODS, *(["two_way"] if params.two_way else [])]
     workers = {"random_state": params.seed, "n_jobs": snakemake.threads}
     corrected = eicu.run_eicu(table, methods=methods, **params.bootstrap, **workers)
-    as_published = load_fiddle_as_published(params.folder, hospitals=params.hospitals)
+    as_published = load_fiddle_as_published(folder, hospitals=params.hospitals)
     published = run_eicu_as_published(as_published, random_state=params.seed)
     relative = eicu.relative_missingness(table, confidence=params.bootstrap["confidence"])
-    write_json({"simulated": table.simulated}, output.cohort)
-    write_csv(pd.concat([corrected, published]), output.scores)
-    write_csv(eicu.oracle_coefficients(table).reset_index(), output.coefficients)
-    write_csv(relative, output.relative)
-    write_csv(eicu.summarise_relative_missingness(relative), output.summary)
+    write_json({"simulated": table.simulated}, output.eicu_cohort)
+    write_csv(pd.concat([corrected, published]), output.eicu_scores)
+    write_csv(eicu.oracle_coefficients(table).reset_index(), output.eicu_coefficients)
+    write_csv(relative, output.eicu_relative_missingness)
+    write_csv(eicu.summarise_relative_missingness(relative), output.eicu_rates)

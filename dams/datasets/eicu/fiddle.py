@@ -35,6 +35,8 @@ _WARD = re.compile(r"wardid_value[:_]+\d+_*")
 _MASK = re.compile(r".*(?<!_value)_mask")
 # Hours since the last measurement, binned: an indicator of recording, not of the patient.
 _DELTA_TIME = re.compile(r".*_delta_time[:_]([(\[][^)\]]*[)\]]|-?\d+(\.\d+)?)")
+# Folder of FIDDLE's files, beside that of eICU's own.
+FIDDLE = "FIDDLE_eicu"
 
 
 def load_fiddle(
@@ -120,7 +122,7 @@ def read_cohort(
 
 def files_of(folder: str | Path, task: str = "mortality_48h") -> dict[str, Path]:
     """Files that a cohort is read from, by what they hold; all are needed."""
-    fiddle = Path(folder) / "FIDDLE_eicu"
+    fiddle = Path(folder) / FIDDLE
     features = fiddle / "features" / task
     static, timed = _either_spelling(features), features / "X.npz"
     return {
@@ -131,6 +133,12 @@ def files_of(folder: str | Path, task: str = "mortality_48h") -> dict[str, Path]
         "timed": timed,
         "timed_names": _names_of(timed),
     }
+
+
+def folder_behind(files: Sequence[str | Path]) -> Path:
+    """Return the folder that holds the FIDDLE files of a cohort, given what a rule has of it: the folder or files."""
+    first = Path(files[0])
+    return next(folder for folder in (first, *first.parents) if (folder / FIDDLE).is_dir())
 
 
 def mark_of_simulation(folder: str | Path) -> Path:

@@ -21,7 +21,7 @@ from dams.experiments.config.regimes import Regime
 from dams.experiments.config.yaml_files import load_yaml
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS
-from dams.experiments.outputs import OUTPUTS
+from dams.experiments.products import OUTPUTS
 
 __all__ = ["Config", "Study", "parse", "read", "schema"]
 

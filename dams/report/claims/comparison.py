@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,9 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dams.datasets.registry import title_of
-from dams.experiments.records import write_csv
-from dams.report.evidence import COMPARISON_FIGURE, Evidence, NotTestable
-from dams.report.figures import new_figure, save_figure, say_what_lies_above, say_why_empty
+from dams.report.evidence import Evidence, NotTestable
+from dams.report.figures import new_figure, say_what_lies_above, say_why_empty
 from dams.report.paper import SYNTHETIC, read_errata, read_published
 from dams.report.run_files import rows_of
 from dams.stats import Interval, crossed_bootstrap
@@ -154,11 +152,3 @@ def published_against_measured(comparison: pd.DataFrame) -> Figure:
     if handles:
         figure.legend(handles=handles, loc="outside right upper")
     return figure
-
-
-def write_comparison(folder: str | Path) -> None:
-    """Write comparison.csv and the figure of a results folder."""
-    folder = Path(folder)
-    table = compare(Evidence(folder, current=True))
-    write_csv(table, folder / "comparison.csv")
-    save_figure(published_against_measured(table), folder / "figures" / COMPARISON_FIGURE)

@@ -15,7 +15,6 @@ import yaml
 from pydantic import Field, ValidationError
 
 from dams.experiments.config.fields import Strict
-from dams.experiments.records import write_csv
 from dams.report.claims.checks import Check, Combined
 from dams.report.claims.expectations import Measurement, Region
 from dams.report.evidence import Evidence, NotTestable
@@ -179,13 +178,6 @@ def closest_call(findings: Sequence[Finding]) -> Finding:
         return inside / half if half > 0 else math.copysign(math.inf, inside)
 
     return min(findings, key=margin)
-
-
-def write_claims(folder: str | Path, claims: str | Path = CLAIMS) -> None:
-    """Check the claims on a results folder; write claims.csv and, with every measurement, findings.csv."""
-    table, findings = check_claims(Evidence(Path(folder), current=True), read_claims(claims))
-    write_csv(table, Path(folder) / "claims.csv")
-    write_csv(findings, Path(folder) / "findings.csv")
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:

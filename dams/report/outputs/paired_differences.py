@@ -9,15 +9,15 @@ import pandas as pd
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS
 from dams.report.outputs.score_table import COLUMN, column_heads
-from dams.report.summary import Bootstrap, paired_differences
+from dams.report.summary import Bootstrap, differences_from
 from dams.report.tables import Entry, Section, Table
 
 REFERENCES = ("source", "oracle")
 
 
-def paired(records: pd.DataFrame, bootstrap: Bootstrap) -> Table:
+def paired_differences(records: pd.DataFrame, bootstrap: Bootstrap) -> Table:
     """One section a reference and model family, one row a data set and regime, one column a method."""
-    parts = [paired_differences(records, name, bootstrap) for name in REFERENCES]
+    parts = [differences_from(records, name, bootstrap) for name in REFERENCES]
     parts = [part for part in parts if not part.empty]
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["model", "method", "reference"])
     methods = [name for name in METHODS if name in set(data["method"])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,13 @@ from markupsafe import Markup
 from dams._files import whole_file
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
+from dams.experiments.products import PARTS, RAW, SETTINGS, file_of
 from dams.report.claims.comparison import compare, unlike_table1
 from dams.report.claims.verdicts import Verdict, check_claims, read_claims
-from dams.report.evidence import COMPARISON_FIGURE, Evidence
 from dams.report.page.contents import (
-    PART_NAMES,
-    PARTS,
     Item,
     data_sources,
+    item_of,
     outputs_of,
     parts_of,
     records_in_order,
@@ -43,8 +43,9 @@ from dams.report.page.markup import (
 )
 from dams.report.paper import read_errata
 from dams.report.run_files import read_table, rows_of
+from dams.report.run_folder import RunFolder
 from dams.report.scope import describe, title_of_method, title_of_model
-from dams.report.summary import in_display_order, paired_differences
+from dams.report.summary import differences_from, in_display_order
 from dams.report.tables import REGIME_SYMBOLS
 
 HERE = Path(__file__).parent
@@ -62,16 +63,22 @@ class Shown:
     table: DataTable | None = None
 
 
-def write_page(folder: str | Path, *, raw: str | Path = "data/raw") -> Path:
-    """Write report.html into a results folder; `raw` holds what is known of the raw files."""
-    folder = Path(folder)
-    page = folder / "report.html"
+def write_page(folder: str | Path, *, raw: Iterable[str | Path] | None = None) -> Path:
+    """Write report.html into a results folder, from whatever is there; see `page_of`."""
+    page = Path(folder) / file_of("report")
+    if raw is None:
+        raw = Path(RAW).glob("*.json")
     with whole_file(page) as partial:
-        partial.write_text(render(Evidence(folder), Path(raw)), encoding="utf-8")
+        partial.write_text(page_of(RunFolder(Path(folder)), raw), encoding="utf-8")
     return page
 
 
-def render(evidence: Evidence, raw: Path) -> str:
+def page_of(run: RunFolder, raw: Iterable[str | Path]) -> str:
+    """Return the page; `raw` are files that say where the raw data came from, named by data set."""
+    return render(run, {Path(path).stem: Path(path) for path in raw})
+
+
+def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
     """Return the page."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
@@ -81,55 +88,53 @@ def render(evidence: Evidence, raw: Path) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "mathematics": mathematics}
-    environment.globals["chip"] = chip
-    outputs, _ = outputs_of(evidence)
-    claims, findings = check_or_read_claims(evidence)
-    comparison = check_or_read_comparison(evidence)
+    environment.globals |= {"chip": chip, "file_of": file_of}
+    outputs, _ = outputs_of(run)
+    claims, findings = check_or_read_claims(run)
+    comparison = check_or_read_comparison(run)
     return environment.get_template("page.html.jinja").render(
-        name=evidence.config.get("name", evidence.folder.name),
+        name=run.config.get("name", run.folder.name),
         css=Markup((HERE / "page.css").read_text(encoding="utf-8")),
         js=Markup((HERE / "page.js").read_text(encoding="utf-8")),
-        overview=_overview(evidence),
-        missing=what_is_missing(evidence),
+        overview=_overview(run),
+        missing=what_is_missing(run),
         counts={verdict.value: int((claims["verdict"] == verdict.value).sum()) for verdict in Verdict},
         claims=_claim_rows(claims, findings),
         comparison=_comparison(comparison),
         agreement=_agreement(comparison),
         explaining=[e for e in read_errata().values() if e.id in " ".join(comparison["errata"].fillna("")).split()],
-        unlike_table1=_unlike_table1(evidence, comparison),
-        comparison_figure=_comparison_figure(evidence),
-        tables=[_shown(evidence, item) for item in outputs if item.kind == "table"],
-        figures=[_shown(evidence, item) for item in outputs if item.kind == "figure"],
-        parts=_parts(evidence),
-        part_names=PART_NAMES,
-        eicu_simulated=evidence.eicu_is_simulated,
+        unlike_table1=_unlike_table1(run, comparison),
+        comparison_figure=_comparison_figure(run),
+        tables=[_shown(run, item) for item in outputs if item.kind == "table"],
+        figures=[_shown(run, item) for item in outputs if item.kind == "figure"],
+        parts=_parts(run),
+        eicu_simulated=run.evidence.eicu_is_simulated,
         errata=_errata(),
-        data=_data(data_sources(evidence, raw)),
-        failures=_failures(evidence.records),
-        provenance=_provenance(evidence),
-        files=_files(evidence),
+        data=_data(data_sources(run, raw)),
+        failures=_failures(run.records),
+        provenance=_provenance(run),
+        files=_files(run),
     )
 
 
-def check_or_read_claims(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
+def check_or_read_claims(run: RunFolder) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Take the claims as the run checked them; check them now where it did not come so far."""
-    names = ("claims.csv", "findings.csv")
-    if all(evidence.owns(name) for name in names):
-        text = dict.fromkeys(("reason", "errata", "note", "place", "quantity", "expected", "closest_place"), "")
-        claims, findings = (read_table(evidence.folder / name).fillna(text) for name in names)
-        return claims, findings
-    return check_claims(evidence, read_claims())
+    claims, findings = run.table("claims"), run.table("findings")
+    if claims is None or findings is None:
+        return check_claims(run.evidence, read_claims())
+    text = dict.fromkeys(("reason", "errata", "note", "place", "quantity", "expected", "closest_place"), "")
+    return claims.fillna(text), findings.fillna(text)
 
 
-def check_or_read_comparison(evidence: Evidence) -> pd.DataFrame:
+def check_or_read_comparison(run: RunFolder) -> pd.DataFrame:
     """Take the comparison as the run made it, or make it now."""
-    name = "comparison.csv"
-    return read_table(evidence.folder / name) if evidence.owns(name) else compare(evidence)
+    made = run.table("comparison")
+    return compare(run.evidence) if made is None else made
 
 
-def _overview(evidence: Evidence) -> dict[str, Any]:
+def _overview(run: RunFolder) -> dict[str, Any]:
     """Say in numbers what the run covers."""
-    records = records_in_order(evidence)
+    records = records_in_order(run)
     cells = records[["study", "dataset", "regime", "epsilon", "draw"]].drop_duplicates()
 
     datasets = dict.fromkeys(in_display_order(records)["dataset"])
@@ -206,23 +211,20 @@ def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
     }
 
 
-def _unlike_table1(evidence: Evidence, comparison: pd.DataFrame) -> list[str]:
-    name = "tables/table1.csv"
-    if not evidence.owns(name):
+def _unlike_table1(run: RunFolder, comparison: pd.DataFrame) -> list[str]:
+    file = file_of("table", output="table1")
+    if not run.owns(file):
         return []
-    return [title_of(dataset) for dataset in unlike_table1(comparison, read_table(evidence.folder / name))]
+    return [title_of(dataset) for dataset in unlike_table1(comparison, read_table(run.folder / file))]
 
 
-def _comparison_figure(evidence: Evidence) -> Shown | None:
-    stem = f"figures/{COMPARISON_FIGURE}"
-    files = tuple(file for suffix in ("svg", "pdf", "png") if evidence.owns(file := f"{stem}.{suffix}"))
-    caption = "Scores as printed against scores measured. On the dotted line they agree; bars are our intervals."
-    item = Item(COMPARISON_FIGURE, "figure", "Printed against measured", caption, files)
-    return _shown(evidence, item) if f"{stem}.svg" in files else None
+def _comparison_figure(run: RunFolder) -> Shown | None:
+    found = [item_of(run, made) for made in run.products if made.name == "published_against_measured"]
+    return next((_shown(run, item) for item in found if item), None)
 
 
-def _shown(evidence: Evidence, item: Item) -> Shown:
-    path = evidence.folder / item.shown
+def _shown(run: RunFolder, item: Item) -> Shown:
+    path = run.folder / item.shown
     content: dict[str, Any] = {}
     if path.suffix == ".svg":
         label = f"{item.title}. {item.caption}".strip()
@@ -237,27 +239,28 @@ def _shown(evidence: Evidence, item: Item) -> Shown:
     return Shown(id=item.name.replace("_", "-"), title=item.title, caption=item.caption, links=links, **content)
 
 
-def _parts(evidence: Evidence) -> dict[str, dict[str, Any]]:
+def _parts(run: RunFolder) -> dict[str, dict[str, Any]]:
     """Show the parts with folders of their own, and what the two-way adjustment gains wherever it was fitted."""
-    shown = {
-        part: [_shown(evidence, _marked(evidence, part, item)) for item in items]
-        for part, items in parts_of(evidence).items()
+    shown = {part: [_shown(run, _marked(run, part, item)) for item in items] for part, items in parts_of(run).items()}
+    if "two_way" in set(run.records["method"]):
+        shown.setdefault("two_way", []).append(_two_way(run))
+    return {
+        name: {"name": part.name, "title": part.title, "items": shown[name]}
+        for name, part in PARTS.items()
+        if name in shown
     }
-    if "two_way" in set(evidence.records["method"]):
-        shown.setdefault("two_way", []).append(_two_way(evidence))
-    return {part: {"title": PARTS[part], "items": shown[part]} for part in PARTS if part in shown}
 
 
-def _two_way(evidence: Evidence) -> Shown:
+def _two_way(run: RunFolder) -> Shown:
     """Compare the two-way adjustment with no adjustment, the filter alone and the oracle, cell by cell.
 
     A sweep over ε is a figure, and its rows would hide the others.
     """
-    records = records_in_order(evidence)
+    records = records_in_order(run)
     sweeps = records.groupby("study")["epsilon"].transform("nunique") > 1
     records = records if sweeps.all() else records[~sweeps]
     names = [name for name in ("source", "nonparametric", "oracle") if name in set(records["method"])]
-    references = [paired_differences(records, name, evidence.bootstrap) for name in names]
+    references = [differences_from(records, name, run.evidence.bootstrap) for name in names]
     rows = []
     for row in rows_of(pd.concat(references)):
         if row["method"] == "two_way":
@@ -270,9 +273,9 @@ def _two_way(evidence: Evidence) -> Shown:
     return Shown("two-way-differences", "Two-way adjustment", caption, [], table=table)
 
 
-def _marked(evidence: Evidence, part: str, item: Item) -> Item:
+def _marked(run: RunFolder, part: str, item: Item) -> Item:
     """Say *simulated* wherever eICU data are."""
-    if part == "eicu" and evidence.eicu_is_simulated:
+    if part == "eicu" and run.evidence.eicu_is_simulated:
         return replace(item, caption=f"{item.caption} Simulated cohort.".strip())
     return item
 
@@ -300,8 +303,8 @@ def _failures(records: pd.DataFrame) -> DataTable | None:
     return data_table(counts)
 
 
-def _provenance(evidence: Evidence) -> dict[str, Any] | None:
-    content = evidence.provenance
+def _provenance(run: RunFolder) -> dict[str, Any] | None:
+    content = run.provenance
     if content is None:
         return None
     seconds = content.get("job_seconds", {})
@@ -320,9 +323,8 @@ def _provenance(evidence: Evidence) -> dict[str, Any] | None:
     }
 
 
-def _files(evidence: Evidence) -> list[str]:
+def _files(run: RunFolder) -> list[str]:
     """List the data behind the page, for links."""
-    patterns = ("*.csv", "*.json", "tables/*.csv", "theory/*.csv", "eicu/*.csv", "two_way/*.csv", "diagnostics/*.csv")
-    folder = evidence.folder
-    names = [path.relative_to(folder).as_posix() for pattern in patterns for path in sorted(folder.glob(pattern))]
-    return [name for name in names if evidence.owns(name)]
+    kept = [made for made in run.products if made.product.kind != "step"]
+    files = [file for made in kept for file in run.files_of(made) if file.endswith((".csv", ".json"))]
+    return sorted([SETTINGS] * (run.folder / SETTINGS).exists() + files)

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reports import write_claims
 
 from dams._files import write_json
 from dams.datasets.arrays import save_covariates
@@ -22,11 +23,10 @@ from dams.report.claims.verdicts import (
     combine,
     decide,
     read_claims,
-    write_claims,
 )
-from dams.report.evidence import Evidence
 from dams.report.page.render import write_page
 from dams.report.paper import read_errata
+from dams.report.run_folder import RunFolder
 from dams.stats import Interval
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -59,7 +59,7 @@ def evidence(tmp_path, make_records):
                     rows.append({"model": model, "method": method, **cell})
         write_csv(make_records(rows), tmp_path / "records.csv")
         (tmp_path / "config.json").write_text(json.dumps({"seed": 1, "bootstrap": {"replicates": 300}}))
-        return Evidence(tmp_path)
+        return RunFolder(tmp_path).evidence
 
     return make
 
@@ -130,30 +130,30 @@ def test_a_check_holds_on_records_that_bear_it_out_and_fails_on_records_that_do_
 
 def test_theory_is_taken_from_its_table(tmp_path):
     check = claim(kind="theory", statements=["Lemma"], scope={})
-    assert verdict(check, Evidence(tmp_path)) is Verdict.NOT_TESTABLE
+    assert verdict(check, RunFolder(tmp_path).evidence) is Verdict.NOT_TESTABLE
     row = {"statement": "Lemma 5.1: p is identified", "largest_deviation": 1e-12, "tolerance": 1e-9}
     write_csv(pd.DataFrame([row]), tmp_path / "theory" / "theory.csv")
-    assert verdict(check, Evidence(tmp_path)) is Verdict.SUPPORTED
+    assert verdict(check, RunFolder(tmp_path).evidence) is Verdict.SUPPORTED
     write_csv(pd.DataFrame([row | {"largest_deviation": 0.1}]), tmp_path / "theory" / "theory.csv")
-    assert verdict(check, Evidence(tmp_path)) is Verdict.NOT_SUPPORTED
+    assert verdict(check, RunFolder(tmp_path).evidence) is Verdict.NOT_SUPPORTED
 
 
 @pytest.mark.parametrize("kind", ["difference", "ratio", "level"])
-def test_one_cell_among_failures_decides_nothing(evidence, make_records, kind):
-    folder = evidence().folder
+def test_one_cell_among_failures_decides_nothing(evidence, make_records, tmp_path, kind):
+    evidence()
     rows = [
         {"method": method, "draw": draw, "score": None if draw else score}
         for draw in range(8)
         for method, score in (("closed_form", 0.1), ("source", 0.5))
     ]
-    write_csv(make_records(rows), folder / "records.csv")
-    assert verdict(RECORD_CHECKS[kind][0], Evidence(folder)) is Verdict.UNDECIDED
+    write_csv(make_records(rows), tmp_path / "records.csv")
+    assert verdict(RECORD_CHECKS[kind][0], RunFolder(tmp_path).evidence) is Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(5, Verdict.SUPPORTED), (6, Verdict.NOT_SUPPORTED)])
 def test_rows_are_counted(tmp_path, rows, expected):
     save_covariates(pd.DataFrame({"x": np.zeros(5)}), tmp_path / "data" / "adult.npz")
-    assert verdict(claim(kind="rows", rows=rows), Evidence(tmp_path)) is expected
+    assert verdict(claim(kind="rows", rows=rows), RunFolder(tmp_path).evidence) is expected
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,13 @@ def test_eicu_claims_need_real_patients(tmp_path, simulated, auroc, expected):
         expect={"below": 0},
         scope={"source": "H2", "target": "H1"},
     )
-    got, findings = check_claim(check, Evidence(tmp_path))
+    got, findings = check_claim(check, RunFolder(tmp_path).evidence)
     assert got is expected
     if simulated:
         assert "simulated (there: supported)" in findings[0].reason
     else:
         write_json({"eicu": {"hospitals": [264, 73]}}, tmp_path / "config.json")
-        got, findings = check_claim(check, Evidence(tmp_path))
+        got, findings = check_claim(check, RunFolder(tmp_path).evidence)
         assert got is Verdict.NOT_TESTABLE
         assert "H1 and H2 are hospitals 264 and 73, the paper's 73 and 264 (there: " in findings[0].reason
 
@@ -199,7 +199,9 @@ def test_measurements_on_another_cohort_are_counted_by_what_they_say_there(tmp_p
         for source, target, value in (("H2", "H1", 0.5), ("H1", "H2", 0.6))
     ]
     write_csv(pd.DataFrame(scores), tmp_path / "eicu" / "scores.csv")
-    row = check_claims(Evidence(tmp_path), read_claims())[0].set_index("id").loc["eicu_imputation_is_baseline"]
+    row = (
+        check_claims(RunFolder(tmp_path).evidence, read_claims())[0].set_index("id").loc["eicu_imputation_is_baseline"]
+    )
     assert (row["verdict"], row["tested"], row["held"]) == ("not testable here", 2, 1)
     write_claims(tmp_path)
     page = write_page(tmp_path).read_text(encoding="utf-8")
@@ -217,13 +219,15 @@ def test_measurements_on_another_cohort_are_counted_by_what_they_say_there(tmp_p
 def test_rates_of_hospitals_differ_in_both_directions(tmp_path, simulated, share, expected):
     write_json({"simulated": simulated}, tmp_path / "eicu" / "cohort.json")
     wanted = next(c.check for c in read_claims() if c.id == "eicu_prevalences_differ")
-    assert check_claim(wanted, Evidence(tmp_path))[1][0].reason == "the eICU experiment is not part of this run"
+    assert (
+        check_claim(wanted, RunFolder(tmp_path).evidence)[1][0].reason == "the eICU experiment is not part of this run"
+    )
     summary = [
         {"source": "H1", "target": "H2", "clearly_negative": share, "clearly_positive": 0.3},
         {"source": "H2", "target": "H1", "clearly_negative": 0.3, "clearly_positive": share},
     ]
     write_csv(pd.DataFrame(summary), tmp_path / "eicu" / "relative_missingness_summary.csv")
-    got, findings = check_claim(wanted, Evidence(tmp_path))
+    got, findings = check_claim(wanted, RunFolder(tmp_path).evidence)
     assert got is expected and [finding.measurement.interval.mean for finding in findings] == [share, 0.3]
 
 
@@ -242,22 +246,22 @@ def test_what_is_not_in_the_run_is_named(evidence):
     assert "two" in check_claim(imputed, whole)[1][0].reason
 
 
-def test_few_draws_decide_nothing(evidence):
+def test_few_draws_decide_nothing(evidence, tmp_path):
     few = evidence()
     records = few.records[few.records["draw"] < 3]
-    write_csv(records, few.folder / "records.csv")
+    write_csv(records, tmp_path / "records.csv")
     check = RECORD_CHECKS["difference"][0]
-    got, findings = check_claim(check, Evidence(few.folder))
+    got, findings = check_claim(check, RunFolder(tmp_path).evidence)
     assert got is Verdict.UNDECIDED
     assert findings[0].reason == "3 rate draws are too few to tell"
 
 
-def test_predictors_are_paired_in_one_study(evidence):
+def test_predictors_are_paired_in_one_study(evidence, tmp_path):
     """Two studies with one method each share no cells, however alike their names."""
     whole = evidence()
     records = whole.records.assign(study=lambda r: np.where(r["method"] == "source", "other", "one"))
-    write_csv(records, whole.folder / "records.csv")
-    got, findings = check_claim(RECORD_CHECKS["difference"][0], Evidence(whole.folder))
+    write_csv(records, tmp_path / "records.csv")
+    got, findings = check_claim(RECORD_CHECKS["difference"][0], RunFolder(tmp_path).evidence)
     assert got is Verdict.NOT_TESTABLE
     assert "no study holds all of closed_form, source" in findings[0].reason
 
@@ -355,7 +359,7 @@ def test_tables_of_claims_say_what_was_found(evidence):
     assert set(findings["id"]) == set(table["id"])
 
 
-def test_same_records_same_bytes(evidence):
-    whole = evidence()
-    first, second = (check_claims(Evidence(whole.folder), read_claims())[1] for _ in range(2))
+def test_same_records_same_bytes(evidence, tmp_path):
+    evidence()
+    first, second = (check_claims(RunFolder(tmp_path).evidence, read_claims())[1] for _ in range(2))
     pd.testing.assert_frame_equal(first, second)

@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from reports import make_folder
+from reports import evidence_in, make_folder, write_comparison
 
 from dams._files import write_json
 from dams.experiments.records import write_csv
-from dams.report.claims.comparison import LOOKS, compare, published_against_measured, unlike_table1, write_comparison
-from dams.report.evidence import Evidence
+from dams.report.claims.comparison import LOOKS, compare, published_against_measured, unlike_table1
 from dams.report.page.render import write_page
 from dams.report.paper import read_errata, read_published
+from dams.report.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -43,14 +43,14 @@ def _balanced(rng):
 
 
 def test_every_printed_number_has_a_row(folder):
-    table = compare(Evidence(folder))
+    table = compare(RunFolder(folder).evidence)
     corrected = table[table["variant"] == "corrected"]
     assert len(corrected) == len(read_published("table1")) + len(read_published("eicu"))
     assert table.loc[table["measured"].isna(), "missing"].str.len().min() > 0
 
 
 def test_agreement_is_inside_and_needs_no_erratum(folder):
-    adult = compare(Evidence(folder)).query("dataset == 'adult' and measured == measured")
+    adult = compare(RunFolder(folder).evidence).query("dataset == 'adult' and measured == measured")
     assert len(adult) == 10  # five methods of ours in two regimes
     np.testing.assert_allclose(adult["difference"], 0, atol=1e-12)
     assert adult["inside"].all()
@@ -58,7 +58,7 @@ def test_agreement_is_inside_and_needs_no_erratum(folder):
 
 
 def test_disagreement_is_outside_and_explained(folder):
-    thyroid = compare(Evidence(folder)).query("dataset == 'thyroid' and measured == measured")
+    thyroid = compare(RunFolder(folder).evidence).query("dataset == 'thyroid' and measured == measured")
     np.testing.assert_allclose(thyroid["difference"], 0.3)
     assert not thyroid["inside"].any()
     assert thyroid["errata"].str.startswith("E8").all()
@@ -79,7 +79,7 @@ def test_the_synthetic_columns_are_those_of_the_erratum(tmp_path, make_records):
         for d in range(6)
     ]
     write_csv(make_records(rows), tmp_path / "records.csv")
-    measured = compare(Evidence(tmp_path)).query("measured == measured")
+    measured = compare(RunFolder(tmp_path).evidence).query("measured == measured")
     assert measured[["dataset", "method", "measured"]].to_numpy().tolist() == [
         ["redundant", "oracle", pytest.approx(0.2)]
     ]
@@ -90,7 +90,7 @@ def test_other_rates_than_the_papers_are_not_held_against_it(folder):
     study = {"datasets": ["adult", "thyroid"], "regimes": [{"kind": "nested"}, {"kind": "free", "high": 0.2}]}
     study |= {"models": {"linear": {"draws": 8}}, "methods": ["oracle", "source", "closed_form", "nonparametric"]}
     (folder / "config.json").write_text(json.dumps({"name": "mild", "studies": {"one": study}}))
-    found = compare(Evidence(folder, current=True))
+    found = compare(evidence_in(folder))
     table = found.query("dataset == 'thyroid' and model == 'linear' and method == 'oracle'")
     nested, free = (table[table["regime"] == regime].iloc[0] for regime in ("nested", "free"))
     assert nested["errata"] == "E8"
@@ -101,15 +101,15 @@ def test_other_rates_than_the_papers_are_not_held_against_it(folder):
 def test_another_cohort_is_not_held_against_the_paper(tmp_path):
     row = {"variant": "corrected", "source": "H2", "target": "H1", "method": "nonparametric", "metric": "mse"}
     write_csv(pd.DataFrame([row | {"value": 0.9, "lower": 0.8, "upper": 1.0}]), tmp_path / "eicu" / "scores.csv")
-    found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
+    found = compare(RunFolder(tmp_path).evidence).query("table == 'eicu' and measured == measured").iloc[0]
     assert found["missing"] == "the eICU cohort is simulated"
     assert found["inside"] is None
     assert found["errata"] == ""
     write_json({"simulated": False}, tmp_path / "eicu" / "cohort.json")
-    found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
+    found = compare(RunFolder(tmp_path).evidence).query("table == 'eicu' and measured == measured").iloc[0]
     assert found["errata"] == "E11"
     write_json({"eicu": {"hospitals": [73, 110]}}, tmp_path / "config.json")
-    found = compare(Evidence(tmp_path)).query("table == 'eicu' and measured == measured").iloc[0]
+    found = compare(RunFolder(tmp_path).evidence).query("table == 'eicu' and measured == measured").iloc[0]
     assert found["missing"] == "H1 and H2 are hospitals 73 and 110, the paper's 73 and 264"
     assert found["inside"] is None and found["errata"] == ""
 
@@ -127,7 +127,7 @@ def test_numbers_of_another_study_than_table1_are_told(tmp_path):
 
 
 def test_table1_is_compared_in_the_papers_columns_alone(folder):
-    found = compare(Evidence(folder))
+    found = compare(RunFolder(folder).evidence)
     ours = found[found["measured"].notna()]
     method = ours["method"].where(ours["variant"] == "corrected", "closed_form_as_published")
     table = ours.assign(method=method, mean=ours["measured"], epsilon=np.nan, labels="random_linear")
@@ -147,7 +147,7 @@ def test_errata_explain_only_what_they_match():
 
 
 def test_the_figure_tells_data_sets_apart_twice(folder):
-    table = compare(Evidence(folder))
+    table = compare(RunFolder(folder).evidence)
     figure = published_against_measured(table)
     (panel,) = figure.axes
     assert panel.get_xlabel() and panel.get_ylabel()
@@ -157,7 +157,7 @@ def test_the_figure_tells_data_sets_apart_twice(folder):
 
 
 def test_intervals_end_within_the_axes_or_are_counted(folder):
-    table = compare(Evidence(folder))
+    table = compare(RunFolder(folder).evidence)
     row = table["measured"].first_valid_index()
     most = 2 * table["published"].max()
     for upper, notes in ((0.9 * most, []), (5 * most, ["1 interval above"])):
@@ -174,6 +174,6 @@ def test_files_are_written_even_with_nothing_to_compare(tmp_path):
     write_comparison(tmp_path)
     assert pd.read_csv(tmp_path / "comparison.csv")["measured"].isna().all()
     assert (tmp_path / "figures" / "published_against_measured.svg").exists()
-    (panel,) = published_against_measured(compare(Evidence(tmp_path))).axes
+    (panel,) = published_against_measured(compare(RunFolder(tmp_path).evidence)).axes
     assert not panel.axison
     assert "Nothing to compare" in panel.texts[0].get_text()

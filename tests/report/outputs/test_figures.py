@@ -12,9 +12,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 from dams.experiments.methods import METHODS, Method
-from dams.experiments.outputs import OUTPUTS
+from dams.experiments.products import OUTPUTS
 from dams.report.figures import LINES, legend_below, line_of, new_figure, save_figure
 from dams.report.outputs.error_against_distance import above_oracle
+from dams.report.outputs.make import load_output
 from dams.report.page.markup import inline_svg
 from dams.report.summary import Bootstrap
 
@@ -22,7 +23,7 @@ QUICK = Bootstrap(replicates=50)
 
 
 def draw(name, records):
-    return OUTPUTS[name].make(records, QUICK)
+    return load_output(name)(records, QUICK)
 
 
 @pytest.fixture(autouse=True)

@@ -2,17 +2,16 @@
 
 import re
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dams.experiments.outputs import OUTPUTS
+from dams.experiments.products import OUTPUTS
 from dams.experiments.records import write_csv
 from dams.report.outputs.intervals import intervals
 from dams.report.outputs.make import make_output
-from dams.report.outputs.paired_differences import paired
+from dams.report.outputs.paired_differences import paired_differences
 from dams.report.outputs.table1 import table1
 from dams.report.summary import Bootstrap
 from dams.report.tables import Entry, Section, Table, latex_text
@@ -183,7 +182,7 @@ def test_a_single_run_has_no_interval(make_records):
 
 
 def test_paired_differences_are_bold_where_zero_is_excluded(crossed_records):
-    table = paired(crossed_records, QUICK)
+    table = paired_differences(crossed_records, QUICK)
     assert [head[0] for head in table.heads] == ["Oracle", "Source", "Closed-form"]
     titles = [section.title for section in table.sections]
     assert titles == [
@@ -204,7 +203,7 @@ def test_a_single_pair_has_a_difference_but_no_interval(make_records):
     one = [{"method": "oracle", "score": 0.25}, {"method": "source", "score": 0.26}]
     failed = [{"method": "oracle", "draw": 1, "score": None}, {"method": "source", "draw": 1, "score": 0.5}]
     for rows in (one, one + failed):
-        entry = paired(make_records(rows), QUICK).sections[0].rows[0][1][0]
+        entry = paired_differences(make_records(rows), QUICK).sections[0].rows[0][1][0]
         assert entry == Entry("−0.010")
 
 
@@ -282,7 +281,7 @@ def test_the_data_hold_every_digit(scores, tmp_path):
 
 
 def test_nothing_to_pair_gives_an_empty_table(make_records):
-    table = paired(make_records([{"method": "oracle"}]), QUICK)
+    table = paired_differences(make_records([{"method": "oracle"}]), QUICK)
     assert table.sections == []
     assert "Paired differences" in table.to_markdown()
     assert table.to_latex()
@@ -295,7 +294,7 @@ def test_outputs_are_made_from_the_studies_and_the_data_set_that_ask(crossed_rec
     bootstrap = {"replicates": 50, "confidence": 0.9}
     order = {"dataset": ["adult", "bank"], "regime": ["nested", "free"]}
     made = {"name": "intervals", "studies": ["one"], "dataset": "bank", "order": order}
-    table = make_output(path, SimpleNamespace(made=made, bootstrap=bootstrap, seed=1))
+    table = make_output(path, made, bootstrap, 1)
     assert set(table.data["study"]) == {"one"}
     assert set(table.data["dataset"]) == {"bank"}
     assert "90%" in table.title
@@ -307,6 +306,6 @@ def test_names_of_a_users_own_come_in_the_order_of_the_configuration(make_record
     rows = [{"dataset": dataset, "regime": regime} for dataset, regime in product(*map(sorted, order.values()))]
     write_csv(make_records(rows), tmp_path / "records.csv")
     made = {"name": "table1", "studies": ["one"], "dataset": None, "order": order}
-    table = make_output(tmp_path / "records.csv", SimpleNamespace(made=made, bootstrap={"replicates": 50}, seed=1))
+    table = make_output(tmp_path / "records.csv", made, {"replicates": 50}, 1)
     regimes = ["mˢ ≤ mᵗ", "severe", "mild"]
     assert table.heads == list(product(["Adult", "Ward", "Clinic"], regimes))

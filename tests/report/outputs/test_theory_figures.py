@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dams.experiments.outputs import THEORY_FIGURES
+from dams.experiments.products import MANIFEST
 from dams.report.figures import save_figure
+from dams.report.outputs import theory
 
-FIGURES = {name: output.make for name, output in THEORY_FIGURES.items()}
+FIGURES = {name: getattr(theory, name) for name, product in MANIFEST.items() if product.rule == "draw_theory"}
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,15 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
-from reports import CONFIG, make_folder, make_records, make_report, write_block
+from reports import CONFIG, evidence_in, make_folder, make_records, make_report, write_block, write_claims
 
 from dams.cli import main
 from dams.experiments.records import write_csv
-from dams.report.claims.verdicts import write_claims
-from dams.report.evidence import Evidence
 from dams.report.page.contents import outputs_of, parts_of, what_is_missing
 from dams.report.page.markup import data_table, inline_svg, interval, mathematics, number
 from dams.report.page.render import check_or_read_claims, write_page
 from dams.report.provenance import note_start
+from dams.report.run_folder import RunFolder
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 
@@ -136,8 +135,8 @@ def test_a_whole_run_lacks_nothing_it_asked_for(folder, page):
 def test_an_interrupted_run_has_a_page_that_names_what_is_missing(tmp_path, capsys):
     make_folder(tmp_path, whole=False)
     # All that is left is one of the blocks.
-    evidence = Evidence(tmp_path)
-    write_block(tmp_path, evidence.blocks[-1], evidence.records)
+    run = RunFolder(tmp_path)
+    write_block(tmp_path, run.blocks[-1], run.records)
     (tmp_path / "records.csv").unlink()
     assert main(["report", str(tmp_path)]) == 0
     told = capsys.readouterr().out
@@ -159,43 +158,43 @@ def changed(tmp_path):
     for name in ("tables/paired_differences.html", "diagnostics/hospital_verdicts.csv", "diagnostics/verdicts.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("verdict\nUCAR rejected\n")
-    designs = [block.digest for block in Evidence(tmp_path).blocks]
+    designs = [block.digest for block in RunFolder(tmp_path).blocks]
     write_csv(pd.DataFrame({"design": designs}), tmp_path / "timings.csv")
 
     def change(**keys):
         for path in tmp_path.rglob("*"):
             os.utime(path, (1000, 1000))
         note_start(tmp_path, CONFIG | keys)
-        return Evidence(tmp_path)
+        return RunFolder(tmp_path)
 
     return change
 
 
-def finish(folder, evidence):
+def finish(folder, run):
     """Let the provenance tell of the configuration, as at the end of its run."""
     provenance = json.loads((folder / "provenance.json").read_text())
-    (folder / "provenance.json").write_text(json.dumps(provenance | {"config": evidence.config}))
-    return Evidence(folder)
+    (folder / "provenance.json").write_text(json.dumps(provenance | {"config": run.config}))
+    return RunFolder(folder)
 
 
 def test_an_output_that_is_no_longer_asked_for_is_not_shown(changed, tmp_path):
     studies = copy.deepcopy(CONFIG["studies"])
     studies["two"]["outputs"] = ["table1"]
     assert {item.name for item in outputs_of(changed())[0]} == {"table1", "paired_differences", "error_against_epsilon"}
-    evidence = finish(tmp_path, changed(studies=studies))
-    assert {item.name for item in outputs_of(evidence)[0]} == {"table1", "error_against_epsilon"}
+    run = finish(tmp_path, changed(studies=studies))
+    assert {item.name for item in outputs_of(run)[0]} == {"table1", "error_against_epsilon"}
     assert "paired_differences" not in write_page(tmp_path).read_text(encoding="utf-8")
 
 
 def test_a_part_that_is_no_longer_asked_for_is_not_shown_nor_used(changed, tmp_path):
-    evidence = finish(tmp_path, changed())
-    assert set(parts_of(evidence)) == {"theory", "eicu", "diagnostics"}
-    assert not evidence.eicu.empty and not evidence.theory.empty
-    evidence = finish(tmp_path, changed(eicu=None, theory=False))
-    assert {part: [item.name for item in items] for part, items in parts_of(evidence).items()} == {
+    run = finish(tmp_path, changed())
+    assert set(parts_of(run)) == {"theory", "eicu", "diagnostics"}
+    assert not run.evidence.eicu.empty and not run.evidence.theory.empty
+    run = finish(tmp_path, changed(eicu=None, theory=False))
+    assert {part: [item.name for item in items] for part, items in parts_of(run).items()} == {
         "diagnostics": ["verdicts"]
     }
-    assert evidence.eicu.empty and evidence.theory.empty
+    assert run.evidence.eicu.empty and run.evidence.theory.empty
     write_claims(tmp_path)
     claims = pd.read_csv(tmp_path / "claims.csv")
     assert set(claims[claims["kind"] == "theory"]["verdict"]) == {"not testable here"}
@@ -205,9 +204,9 @@ def test_a_part_that_is_no_longer_asked_for_is_not_shown_nor_used(changed, tmp_p
 
 def test_records_of_another_configuration_are_not_shown(changed, tmp_path):
     """The seed changed, and one block was run since."""
-    evidence = changed(seed=2)
-    write_block(tmp_path, evidence.blocks[-1], make_records())
-    assert set(Evidence(tmp_path).records["dataset"]) == {"digits"}
+    run = changed(seed=2)
+    write_block(tmp_path, run.blocks[-1], make_records())
+    assert set(RunFolder(tmp_path).records["dataset"]) == {"digits"}
     page = Page(write_page(tmp_path).read_text(encoding="utf-8"))
     for words in (
         "48 scores in 6 cells",
@@ -220,24 +219,24 @@ def test_records_of_another_configuration_are_not_shown(changed, tmp_path):
         assert words in page.text
     assert "0123456789abcdef" not in page.text
     # The claims of the earlier run rest on its theory.
-    claims, _ = check_or_read_claims(Evidence(tmp_path))
+    claims, _ = check_or_read_claims(RunFolder(tmp_path))
     assert set(claims[claims["kind"] == "theory"]["verdict"]) == {"not testable here"}
 
 
 def test_what_the_change_leaves_alone_is_still_shown(changed, tmp_path):
     """Records do not depend on the bootstrap; when the run has come to its end, all else is current again."""
-    evidence = changed(bootstrap={"replicates": 60})
-    assert len(evidence.records) == len(make_records())
-    assert not [line for line in what_is_missing(evidence) if "blocks" in line]
+    run = changed(bootstrap={"replicates": 60})
+    assert len(run.records) == len(make_records())
+    assert not [line for line in what_is_missing(run) if "blocks" in line]
     # What the run makes of them rests on all that Snakemake found to be current.
-    assert not Evidence(tmp_path, current=True).theory.empty
-    assert set(parts_of(finish(tmp_path, evidence))) == {"theory", "eicu", "diagnostics"}
+    assert not evidence_in(tmp_path).theory.empty
+    assert set(parts_of(finish(tmp_path, run))) == {"theory", "eicu", "diagnostics"}
 
 
 def test_two_way_results_are_set_against_source_and_filter(tmp_path):
     make_folder(tmp_path, whole=False)
     assert "Two-way adjustment: " in Page(write_page(tmp_path).read_text(encoding="utf-8")).text
-    records = Evidence(tmp_path).records
+    records = RunFolder(tmp_path).records
     better = records[records["method"] == "nonparametric"].assign(method="two_way", score=lambda r: r["score"] - 0.1)
     write_csv(pd.concat([records, better]), tmp_path / "records.csv")
     text = Page(write_page(tmp_path).read_text(encoding="utf-8")).text
@@ -256,8 +255,8 @@ def test_a_folder_without_a_configuration_still_has_a_page(tmp_path, capsys):
 def test_a_page_is_not_replaced_by_one_without_records(tmp_path, capsys):
     """A clone of the project has a finished run without what its page was made of."""
     make_report(tmp_path)
-    evidence = Evidence(tmp_path)
-    block = write_block(tmp_path, evidence.blocks[-1], evidence.records)
+    run = RunFolder(tmp_path)
+    block = write_block(tmp_path, run.blocks[-1], run.records)
     for name in ("findings.csv", "records.csv"):
         (tmp_path / name).unlink()
     assert main(["report", str(tmp_path)]) == 0
@@ -317,12 +316,12 @@ def test_no_folder_no_page(tmp_path, capsys):
 
 def test_same_folder_same_page(folder):
     before = (folder / "report.html").read_bytes()
-    assert write_page(folder, raw=folder / "raw").read_bytes() == before
+    assert write_page(folder, raw=(folder / "raw").glob("*.json")).read_bytes() == before
 
 
 def test_foreign_text_is_escaped(tmp_path):
     make_folder(tmp_path, whole=False)
-    records = Evidence(tmp_path).records.assign(failure="<script>alert(1)</script>")
+    records = RunFolder(tmp_path).records.assign(failure="<script>alert(1)</script>")
     write_csv(records, tmp_path / "records.csv")
     assert "<script>alert" not in write_page(tmp_path).read_text(encoding="utf-8")
 
@@ -384,11 +383,11 @@ def test_empty_columns_are_left_out_and_symbols_keep_their_case():
 
 
 def test_parts_come_with_captions_in_their_order_and_bare_data_only_where_alone(tmp_path):
-    for name in ("hospital_verdicts", "verdicts", "anything"):
-        write_csv(pd.DataFrame({"verdict": ["UCAR rejected"]}), tmp_path / "diagnostics" / f"{name}.csv")
-    items = parts_of(Evidence(tmp_path))["diagnostics"]
-    assert [item.name for item in items] == ["verdicts", "hospital_verdicts"]
-    assert "one cell in twenty" in items[0].caption.replace("\n", " ")
-    for name in ("hospital_verdicts", "verdicts"):
-        (tmp_path / "diagnostics" / f"{name}.csv").unlink()
-    assert [item.name for item in parts_of(Evidence(tmp_path))["diagnostics"]] == ["anything"]
+    for name in ("diagnostics/hospital_verdicts", "diagnostics/verdicts", "diagnostics/anything", "eicu/scores"):
+        write_csv(pd.DataFrame({"verdict": ["UCAR rejected"]}), tmp_path / f"{name}.csv")
+    parts = parts_of(RunFolder(tmp_path))
+    assert [item.name for item in parts["diagnostics"]] == ["verdicts", "hospital_verdicts"]
+    assert "one cell in twenty" in parts["diagnostics"][0].caption.replace("\n", " ")
+    assert [item.name for item in parts["eicu"]] == ["scores"]
+    write_csv(pd.DataFrame({"features": [1]}), tmp_path / "eicu" / "relative_missingness_summary.csv")
+    assert [item.name for item in parts_of(RunFolder(tmp_path))["eicu"]] == ["relative_missingness_summary"]

@@ -1,0 +1,469 @@
+"""The one list of what a run makes: path, rule, condition, kind, title and caption of every product.
+
+Rules take their outputs from it; the page, the provenance, the closing words and reports of interrupted runs look up
+what there should be. Nothing else knows the name of a product's file. To add a table or figure of a study: a module of
+its name in dams/report/outputs, and a line in OUTPUTS.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from dams.datasets.registry import is_scenario, title_of
+from dams.experiments import design
+
+if TYPE_CHECKING:
+    from dams.experiments.config import Config, Study
+
+Kind = Literal["data", "table", "figure", "page", "step"]
+Cases = Callable[["Config"], Iterable[Mapping[str, str]]]
+
+# The formats of a kind; the first that a browser shows is the one on the page.
+SUFFIXES: dict[str, tuple[str, ...]] = {
+    "data": ("csv",),
+    "table": ("csv", "tex", "md", "html"),
+    "figure": ("svg", "pdf", "png"),
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """A table or figure made from the records of all studies that ask for it, by the function of its own name.
+
+    With `each_dataset` there is one for every data set, named <output>_<dataset>, from that data set's records. A study
+    that asks for it must have the `regime` (by kind) and the `model` that it shows.
+    """
+
+    kind: Literal["table", "figure"]
+    caption: str
+    each_dataset: bool = False
+    regime: str | None = None
+    model: str | None = None
+
+
+OUTPUTS: dict[str, Output] = {
+    "table1": Output(
+        "table",
+        "Target MSE/Var(Y) of every predictor; the best of each block in bold, the oracle in grey.",
+    ),
+    "intervals": Output(
+        "table",
+        "Target MSE/Var(Y) with intervals over β and rate draws, and, beside them, the pooled ones as published.",
+        each_dataset=True,
+    ),
+    "paired_differences": Output(
+        "table",
+        "Score of every method minus that of the source predictor and of the oracle, cell by cell.",
+    ),
+    "error_against_distance": Output(
+        "figure",
+        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates; below, how far "
+        "it lies above the oracle's in the same cells.",
+        model="linear",
+    ),
+    "error_against_epsilon": Output(
+        "figure",
+        "Target MSE/Var(Y) of linear predictors as source and target rates oppose each other.",
+        regime="opposing",
+        model="linear",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the page: its head, and a sentence on what it holds."""
+
+    name: str
+    title: str
+
+
+PARTS: dict[str, Part] = {
+    "theory": Part("Theory", "The paper's statements, each checked on cases drawn anew"),
+    "eicu": Part("eICU", "Mortality in two hospitals"),
+    # A comparison of records; it has no files of its own.
+    "two_way": Part("Two-way adjustment", "Deletion and restoration together, for rates of either order"),
+    "diagnostics": Part("Diagnostics", "Whether values are lost completely at random"),
+}
+
+
+def _always(config: Config) -> list[dict[str, str]]:
+    return [{}]
+
+
+def _with_theory(config: Config) -> list[dict[str, str]]:
+    return [{}] if config.theory else []
+
+
+def _with_eicu(config: Config) -> list[dict[str, str]]:
+    return [{}] if config.eicu else []
+
+
+def _with_simulated_eicu(config: Config) -> list[dict[str, str]]:
+    return [{}] if config.eicu and config.eicu.source == "simulated" else []
+
+
+def _each_block(config: Config) -> Iterator[dict[str, str]]:
+    return (block.wildcards for block in design.blocks(config))
+
+
+def _each_table_of_covariates(config: Config) -> list[dict[str, str]]:
+    names = dict.fromkeys(name for study in config.studies.values() for name in study.datasets)
+    return [{"dataset": name} for name in names if not is_scenario(name)]
+
+
+def _each_output(kind: str) -> Cases:
+    return lambda config: [{"output": o.file} for o in study_outputs(config) if OUTPUTS[o.name].kind == kind]
+
+
+@dataclass(frozen=True)
+class Product:
+    """One content that a rule makes, in one or more formats.
+
+    Attributes
+    ----------
+    rule : str
+    path : str
+        Below the run's folder, without suffix; with the wildcards of the rule.
+    kind : str
+        A `step` stands between others and is not missed once these are there.
+    title, caption : str
+        As the page and Snakemake's report show it; without a caption it is the data behind something else.
+    part : str
+        Section of the page; empty where the page has a place of its own for it.
+    cases : callable
+        Values of the wildcards, for every time that a configuration asks for it: none where it does not.
+    formats : tuple of str
+        Suffixes, where they are not those of the kind. Empty for a folder.
+    """
+
+    rule: str
+    path: str
+    kind: Kind = "data"
+    title: str = ""
+    caption: str = ""
+    part: str = ""
+    cases: Cases = _always
+    formats: tuple[str, ...] | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names below the run's folder, one per format."""
+        formats = SUFFIXES[self.kind] if self.formats is None else self.formats
+        return tuple(f"{self.path}.{suffix}" for suffix in formats) or (self.path,)
+
+
+def _theory_figure(path: str, caption: str) -> Product:
+    title = path.rpartition("/")[2].replace("_", " ").capitalize()
+    return Product("draw_theory", path, "figure", title, caption, "theory", _with_theory)
+
+
+MANIFEST: dict[str, Product] = {
+    "covariates": Product("prepare_data", "data/{dataset}", "step", cases=_each_table_of_covariates, formats=("npz",)),
+    "block_records": Product("run_block", f"blocks/{design.BLOCK}", "step", cases=_each_block, formats=("csv",)),
+    "block_timings": Product(
+        "run_block", f"blocks/{design.BLOCK}.timings", "step", cases=_each_block, formats=("csv",)
+    ),
+    "records": Product("gather_records", "records"),
+    "failures": Product("gather_records", "failures"),
+    "timings": Product("gather_records", "timings"),
+    # Titles and captions are those of OUTPUTS.
+    "table": Product("write_table", "tables/{output}", "table", cases=_each_output("table")),
+    "figure": Product("draw_figure", "figures/{output}", "figure", cases=_each_output("figure")),
+    "theory": Product(
+        "check_theory",
+        "theory/theory",
+        "data",
+        "Theory",
+        "What the paper states, how it was checked, and by how much the worst case missed.",
+        "theory",
+        _with_theory,
+    ),
+    "redundant_risk": _theory_figure(
+        "theory/redundant_risk",
+        "Example 1: as ε → 0 the source predictor is no better on the target than the label mean.",
+    ),
+    "confounded_risk": _theory_figure(
+        "theory/confounded_risk",
+        "Example 2: without adaptation the risk can exceed that of the label mean by any factor.",
+    ),
+    "regularisation_paths": _theory_figure(
+        "theory/regularisation_paths",
+        "Losing values completely at random acts on linear regression as a quadratic penalty.",
+    ),
+    "bound_on_relative_missingness": _theory_figure(
+        "theory/bound_on_relative_missingness",
+        "The finite-sample bound on the relative missingness always covers; the delta interval is narrower.",
+    ),
+    "improper_filter": _theory_figure(
+        "theory/improper_filter",
+        "A filter that can only delete reproduces the target where it loses more, and nowhere else.",
+    ),
+    "eicu_simulated": Product("simulate_eicu", "eicu/simulated", "step", cases=_with_simulated_eicu, formats=()),
+    "eicu_performance": Product(
+        "report_eicu",
+        "eicu/performance",
+        "table",
+        "Performance",
+        "Every predictor in both directions; beside ours, the published protocol and the paper.",
+        "eicu",
+        _with_eicu,
+    ),
+    "eicu_features": Product(
+        "report_eicu",
+        "eicu/features",
+        "table",
+        "Features",
+        "The largest coefficients of each hospital's oracle, with how often the feature is recorded.",
+        "eicu",
+        _with_eicu,
+    ),
+    "eicu_prevalence": Product(
+        "report_eicu",
+        "eicu/prevalence",
+        "figure",
+        "Prevalence",
+        "How often each feature is recorded in one hospital and in the other.",
+        "eicu",
+        _with_eicu,
+    ),
+    "eicu_rates": Product(
+        "run_eicu",
+        "eicu/relative_missingness_summary",
+        "data",
+        "Relative missingness summary",
+        "In which direction the hospitals differ, and for how many features.",
+        "eicu",
+        _with_eicu,
+    ),
+    "eicu_scores": Product("run_eicu", "eicu/scores", title="Scores", part="eicu", cases=_with_eicu),
+    "eicu_coefficients": Product("run_eicu", "eicu/coefficients", title="Coefficients", part="eicu", cases=_with_eicu),
+    "eicu_relative_missingness": Product(
+        "run_eicu", "eicu/relative_missingness", title="Relative missingness", part="eicu", cases=_with_eicu
+    ),
+    # Whether the files were simulated: all that is made of these results says so.
+    "eicu_cohort": Product("run_eicu", "eicu/cohort", cases=_with_eicu, formats=("json",)),
+    "verdicts": Product(
+        "diagnose_cells",
+        "diagnostics/verdicts",
+        "data",
+        "Verdicts",
+        "check_ucar on one cell of every regime. Values are lost completely at random here, by design, so about one "
+        "cell in twenty is rejected by chance.",
+        "diagnostics",
+    ),
+    "missingness_by_cell": Product(
+        "diagnose_cells",
+        "diagnostics/missingness_by_cell",
+        "data",
+        "Missingness by cell",
+        "The same cells. Covered: share of intervals that hold the true r. Where the least eigenvalue is near zero or "
+        "below, the closed form as printed breaks down. Negative: share of features that the target records better, "
+        "where a filter can't follow.",
+        "diagnostics",
+    ),
+    "relative_missingness": Product(
+        "diagnose_cells",
+        "diagnostics/relative_missingness",
+        "figure",
+        "Relative missingness",
+        "Estimated 1 − r against the true one, one mark a feature: intervals should touch the line. Right of the "
+        "dotted line the target records more than the source.",
+        "diagnostics",
+        formats=("svg", "pdf", "png", "csv"),
+    ),
+    "hospital_verdicts": Product(
+        "diagnose_eicu",
+        "diagnostics/hospital_verdicts",
+        "data",
+        "Hospital verdicts",
+        "check_ucar between the two hospitals, then between simulated ones whose mechanism is known. Of these only "
+        "ucar and population, whose labels differ and not the loss, keep the assumption; the trace of hourly is weak.",
+        "diagnostics",
+        _with_eicu,
+    ),
+    "hospital_checks": Product(
+        "diagnose_eicu",
+        "diagnostics/hospital_checks",
+        "figure",
+        "Hospital checks",
+        "How far pairs of features are from what UCAR allows, in the same cohorts. A line that leaves the dotted one "
+        "to the right speaks against UCAR.",
+        "diagnostics",
+        _with_eicu,
+        ("svg", "pdf", "png", "csv"),
+    ),
+    "claims": Product(
+        "check_claims",
+        "claims",
+        "data",
+        "Claims",
+        "Every claim of the paper, the verdict on it, and the closest call among its measurements.",
+    ),
+    "findings": Product("check_claims", "findings"),
+    "comparison": Product(
+        "compare_with_paper",
+        "comparison",
+        "data",
+        "Printed numbers beside ours",
+        "Every number that the paper prints beside the one measured, with our interval and the erratum that explains a "
+        "difference.",
+    ),
+    "published_against_measured": Product(
+        "compare_with_paper",
+        "figures/published_against_measured",
+        "figure",
+        "Printed against measured",
+        "Scores as printed against scores measured. On the dotted line they agree; bars are our intervals.",
+    ),
+    "provenance": Product("write_provenance", "provenance", "page", formats=("json",)),
+    "report": Product("write_report", "report", "page", formats=("html",)),
+}
+
+# Logs and benchmark files of a rule's jobs, where these have names of their own.
+_JOBS = {
+    "run_block": f"run_block/{design.BLOCK}",
+    "prepare_data": "prepare_data/{dataset}",
+    "write_table": "write_table/{output}",
+    "draw_figure": "draw_figure/{output}",
+}
+# Written when a run starts, by no rule: its configuration, and the times of its starts.
+SETTINGS, STARTS = "config.json", "logs/starts.txt"
+
+
+# Raw files serve every run; what served each is beside them, one JSON file per data set.
+RAW = "data/raw"
+
+
+def results_of(name: str) -> str:
+    """Return the folder of a run, below the working directory."""
+    return f"results/{name}"
+
+
+def file_of(name: str, **wildcards: str) -> str:
+    """Return the first file of a product, below the run's folder."""
+    return MANIFEST[name].files[0].format(**wildcards)
+
+
+def job_of(rule: str) -> str:
+    """Return the name of a rule's jobs, with its wildcards: that of their logs and benchmark files."""
+    return _JOBS.get(rule, rule)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A product as one run has it, with the values of its wildcards put in."""
+
+    name: str
+    product: Product
+    files: tuple[str, ...]
+    job: str
+    title: str
+    caption: str
+
+
+def products_of(config: Config) -> list[Made]:
+    """List all that a configuration asks for."""
+    outputs = {output.file: output for output in study_outputs(config)}
+    found = []
+    for name, product in MANIFEST.items():
+        for case in product.cases(config):
+            files = tuple(file.format(**case) for file in product.files)
+            title, caption = product.title, product.caption
+            if "output" in case:
+                title, caption = outputs[case["output"]].title, OUTPUTS[outputs[case["output"]].name].caption
+            job = job_of(product.rule).format(**case)
+            found.append(Made(case.get("output", name), product, files, job, title, caption))
+    return found
+
+
+def recognise(files: Iterable[str]) -> list[Made]:
+    """Tell what files of a run's folder are by their names alone, for a run whose configuration is not known."""
+    found: dict[tuple[str, str], Made] = {}
+    # Names without wildcards first: a figure of every run lies among those that studies ask for.
+    order = sorted(MANIFEST.items(), key=lambda item: item[1].path.count("{"))
+    for file in sorted(files):
+        for name, product in order:
+            case = _wildcards(product.files, file)
+            if case is None:
+                continue
+            known = tuple(pattern.format(**case) for pattern in product.files)
+            made = Made(name, product, known, job_of(product.rule).format(**case), product.title, product.caption)
+            if "output" in case:
+                output = _named(case["output"])
+                caption = OUTPUTS[output.name].caption if output.name in OUTPUTS else ""
+                made = replace(made, name=output.file, title=output.title, caption=caption)
+            found.setdefault((name, known[0]), made)
+            break
+    order_of = list(MANIFEST.values()).index
+    return sorted(found.values(), key=lambda made: order_of(made.product))
+
+
+def _wildcards(patterns: Iterable[str], file: str) -> dict[str, str] | None:
+    """Return the values of a product's wildcards in the name of one of its files; None if it is not one of them."""
+    for pattern in patterns:
+        text = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/.]+)", re.escape(pattern))
+        if match := re.fullmatch(text, file):
+            return match.groupdict()
+    return None
+
+
+def _named(file: str) -> StudyOutput:
+    """Tell which table or figure a file name is of, and of which data set."""
+    name = next((key for key in sorted(OUTPUTS, key=len, reverse=True) if file.startswith(key)), file)
+    return StudyOutput(file, name, (), file.removeprefix(name).strip("_") or None, {})
+
+
+@dataclass(frozen=True)
+class StudyOutput:
+    """A table or figure of a run: its entry in OUTPUTS, and the records that it is made from.
+
+    `order` holds the names of data sets and regimes that its studies have, in their order.
+    """
+
+    file: str
+    name: str
+    studies: tuple[str, ...]
+    dataset: str | None
+    order: dict[str, list[str]]
+
+    @property
+    def title(self) -> str:
+        """The head of the table or figure."""
+        title = self.name.replace("_", " ").replace("table1", "table 1").capitalize()
+        return f"{title}: {title_of(self.dataset)}" if self.dataset else title
+
+    def as_params(self) -> dict[str, Any]:
+        """Write it as a rule's parameter, of which Snakemake keeps account."""
+        return {"name": self.name, "studies": list(self.studies), "dataset": self.dataset, "order": self.order}
+
+
+def study_outputs(config: Config) -> list[StudyOutput]:
+    """List tables and figures of a run, in the order in which its studies ask for them."""
+    asking: dict[tuple[str, str | None], list[str]] = {}
+    for study_name, study in config.studies.items():
+        for name in study.outputs:
+            for dataset in study.datasets if OUTPUTS[name].each_dataset else [None]:
+                asking.setdefault((name, dataset), []).append(study_name)
+    return [
+        StudyOutput(
+            f"{name}_{dataset}" if dataset else name,
+            name,
+            tuple(studies),
+            dataset,
+            names_in_order(config.studies[study] for study in studies),
+        )
+        for (name, dataset), studies in asking.items()
+    ]
+
+
+def names_in_order(studies: Iterable[Study]) -> dict[str, list[str]]:
+    """Names of data sets and regimes as a configuration lists them."""
+    studies = list(studies)
+    return {
+        "dataset": list(dict.fromkeys(name for study in studies for name in study.datasets)),
+        "regime": list(dict.fromkeys(regime.name for study in studies for regime in study.regimes)),
+    }
