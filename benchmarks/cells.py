@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 
-from dams.datasets import load_uci
+from benchmarks.toy import SCENARIOS, load_table
+from dams.datasets.registry import DATASETS
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import CellKey, Label, Sampler
 from dams.missingness import Free, Nested, Opposing
 
 SEED = 2023
 ROWS = 10_000
-SCENARIOS = ("redundant", "confounded")
 REGIMES: dict[str, tuple[float | None, Sampler]] = {
     "opposing": (0.1, Opposing(0.1)),
     "nested": (None, Nested()),
@@ -21,23 +21,26 @@ REGIMES: dict[str, tuple[float | None, Sampler]] = {
 }
 
 
-def cells(draws: dict[str, int], labels: dict[str, int]) -> Iterator[Cell]:
-    """Yield the first draws of every data set in every regime; UCI data only where DAMS_DATA_DIR names the files."""
+def cells(draws: dict[str, int], labels: dict[str, int], rows: int = ROWS) -> Iterator[Cell]:
+    """Yield the first draws of every data set in every regime; UCI data only where DAMS_DATA_DIR names the files.
+
+    `rows` is the size of a scenario's sample; a table has its own.
+    """
     for name, count in draws.items():
         if name in SCENARIOS:
             table, regimes = None, ["opposing"]
             wanted = (Label("structural"), *(Label("random_linear", b) for b in range(labels[name] - 1)))
-        elif "DAMS_DATA_DIR" in os.environ:
-            table, regimes = load_uci(name), ["nested", "free"]
-            wanted = tuple(Label("random_linear", b) for b in range(labels[name]))
-        else:
+        elif DATASETS[name].kind == "uci" and "DAMS_DATA_DIR" not in os.environ:
             print(f"{name}: left out, DAMS_DATA_DIR does not name the raw UCI files", file=sys.stderr)
             continue
+        else:
+            table, regimes = load_table(name), ["nested", "free"]
+            wanted = tuple(Label("random_linear", b) for b in range(labels[name]))
         for regime in regimes:
             for draw in range(count):
                 key = CellKey(name, regime, *REGIMES[regime], draw)
                 clean = (
-                    sample_scenario(key, wanted, seed=SEED, rows=ROWS)
+                    sample_scenario(key, wanted, seed=SEED, rows=rows)
                     if table is None
                     else clean_table(table, name, wanted, seed=SEED)
                 )

@@ -1,6 +1,6 @@
 """False alarms and power of `check_ucar` on real covariates with simulated missingness.
 
-python -m benchmarks.check_ucar [--simulations N] [--power-simulations N] [--csv FILE]
+python -m benchmarks.check_ucar [--simulations N] [--power-simulations N] [--csv FILE] [--toy]
 
 Power: in the target alone, log-odds of loss move by 1 per standard deviation of another feature: those of all other
 features with one (`one cause`), those of every feature with one of its own (`all features`), or those of a single
@@ -12,13 +12,14 @@ the first is observed). What a test by the same statistics finds at the same lev
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
+from benchmarks.toy import TABLES, load_table, read_arguments
 from dams import Free, Nested, apply_missingness, check_ucar
-from dams.datasets import load_uci
 
 REGIMES = {"nested": Nested(), "free": Free()}
 # Dummies are named group_level.
@@ -69,15 +70,15 @@ def _counts(X: np.ndarray) -> np.ndarray:
     return np.count_nonzero(X, axis=0)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.check_ucar", description=__doc__)
     parser.add_argument("--simulations", type=int, default=500)
     parser.add_argument("--power-simulations", type=int, help="of dependent missingness; default: as many")
-    parser.add_argument("--dataset", default="adult", choices=("adult", "bank"))
+    parser.add_argument("--dataset", default="adult", choices=TABLES)
     parser.add_argument("--rows", type=int, default=10_000, help="rows of each domain")
-    parser.add_argument("--csv", metavar="FILE", help="write the summary")
-    arguments = parser.parse_args()
-    table = load_uci(arguments.dataset)
+    toy = {"simulations": 2, "dataset": "digits", "rows": 300}
+    arguments = read_arguments(parser, argv, csv="write the summary", **toy)
+    table = load_table(arguments.dataset)
     summary = []
     for number, missingness in enumerate(MISSINGNESS):
         n_runs = (arguments.power_simulations if number else None) or arguments.simulations

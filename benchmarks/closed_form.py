@@ -1,6 +1,6 @@
 """The stable closed form against the plain formula, all three Gram matrices, on the cells of the paper's linear study.
 
-python -m benchmarks.closed_form [--draws N] [--betas N] [--csv FILE]
+python -m benchmarks.closed_form [--draws N] [--betas N] [--csv FILE] [--toy]
 
 `uncentred` and `centred` differ in the cross-moment alone: the plain formula's is not centred by its own mean.
 """
@@ -8,12 +8,14 @@ python -m benchmarks.closed_form [--draws N] [--betas N] [--csv FILE]
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.cells import cells
+from benchmarks.toy import TABLES, read_arguments
 from dams.estimators.closed_form import adjust_moments
 from dams.estimators.stabilise import FoldedMoments, fit_stabilised
 from dams.experiments.cells import Cell
@@ -53,14 +55,16 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
     return groups.agg(mean=("score", "mean"), worst=("score", "max"), worst_to_source=("ratio", "max")).reset_index()
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.closed_form", description=__doc__)
+    parser.add_argument("--datasets", nargs="+", choices=TABLES, default=DATASETS, metavar="NAME")
     parser.add_argument("--draws", type=int, default=50, help="rate draws a data set and regime")
     parser.add_argument("--betas", type=int, default=10, help="label vectors a draw")
-    parser.add_argument("--csv", metavar="FILE", help="write the summary")
-    arguments = parser.parse_args()
+    toy = {"datasets": ["diabetes"], "draws": 2, "betas": 2}
+    arguments = read_arguments(parser, argv, csv="write the summary", **toy)
     parts = []
-    for cell in cells(dict.fromkeys(DATASETS, arguments.draws), dict.fromkeys(DATASETS, arguments.betas)):
+    draws, betas = (dict.fromkeys(arguments.datasets, count) for count in (arguments.draws, arguments.betas))
+    for cell in cells(draws, betas):
         scores = {method: fit.mse(cell.target_test.moments) / cell.var_y for method, fit in fits(cell).items()}
         for method, values in scores.items():
             part = pd.DataFrame({"score": values, "ratio": values / scores["source"]})

@@ -1,6 +1,6 @@
 """What the simulated eICU cohorts show: agreement of coefficients under `ucar`, loss where the assumption is violated.
 
-python -m benchmarks.eicu [--stays N] [--cohorts N] [--seeds N] [--loss-stays N] [--loss-seeds N] [--csv FILE]
+python -m benchmarks.eicu [--stays N] [--cohorts N] [--seeds N] [--loss-stays N] [--loss-seeds N] [--csv FILE] [--toy]
 
 Coefficients: for every seed, cohorts of so many stays, half in each hospital, with the same rates (strength 1). With
 β_k those of a method in cohort k, o_k the oracle's there and d_k = β_k − o_k, the distance is the root mean square of
@@ -23,11 +23,12 @@ divided one by one there, so it takes fewer stays.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.toy import read_arguments
 from dams import ClosedFormRegressor, Free, apply_missingness
 from dams.datasets.eicu.catalogue import catalogue
 from dams.datasets.eicu.feature_table import FeatureTable
@@ -153,11 +154,11 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     return np.sqrt(squares.clip(lower=0))
 
 
-def losses(stays: int, seeds: int) -> pd.DataFrame:
+def losses(stays: int, seeds: int, strengths: Sequence[float]) -> pd.DataFrame:
     """Rows of scenario, mechanism and method; a column for every strength."""
     rows = []
     for scenario, mechanism in VIOLATIONS:
-        for strength in STRENGTHS:
+        for strength in strengths:
             for seed in range(seeds):
                 table = simulate_eicu_table(
                     stays, scenario=scenario, mechanism=mechanism, strength=strength, random_state=seed
@@ -171,15 +172,16 @@ def losses(stays: int, seeds: int) -> pd.DataFrame:
     return frame.pivot_table(index=["scenario", "mechanism", "method"], columns="strength", values="loss", sort=False)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.eicu", description=__doc__)
     parser.add_argument("--stays", type=int, default=200_000, help="stays of a cohort, both hospitals together")
     parser.add_argument("--cohorts", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=4, help="draws of the rates")
     parser.add_argument("--loss-stays", type=int, default=12_000, help="stays of a cohort whose loss is measured")
     parser.add_argument("--loss-seeds", type=int, default=6)
-    parser.add_argument("--csv", metavar="FILE", help="write the tables, one below the other")
-    arguments = parser.parse_args()
+    parser.set_defaults(strengths=STRENGTHS)
+    toy = {"stays": 1000, "cohorts": 2, "seeds": 2, "loss_stays": 600, "loss_seeds": 1, "strengths": (0.0, 1.0)}
+    arguments = read_arguments(parser, argv, csv="write the tables, one below the other", **toy)
     rows = []
     for seed in range(arguments.seeds):
         rows += list(agreement(arguments.stays, arguments.cohorts, seed))
@@ -190,7 +192,7 @@ def main() -> None:
     groups = pd.DataFrame(same_stays).groupby(["features", "method"], sort=False)["distance"]
     twice = groups.agg(["mean", "max"])
     print((100 * twice).round(1).to_string())
-    loss = losses(arguments.loss_stays, arguments.loss_seeds)
+    loss = losses(arguments.loss_stays, arguments.loss_seeds, arguments.strengths)
     print(loss.round(4).to_string())
     if arguments.csv:
         tables = {"distance from the oracle's coefficients": coefficients, "recorded twice": twice, "loss": loss}

@@ -1,6 +1,6 @@
 """The paper's own methods on UCI cells, this project's way against the plain protocol, and what the whole costs.
 
-python -m benchmarks.end_to_end [--cells N] [--datasets NAME ...] [--csv FILE]
+python -m benchmarks.end_to_end [--cells N] [--datasets NAME ...] [--csv FILE] [--toy]
 
 Plain protocol: for every β values are lost anew, missingpy imputes, and every method and model is one fit with library
 defaults. Its seconds are measured for one β a cell; this project's for all of a cell. Both in turn, in processor
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
 from benchmarks.linear_sweep import closed_form, corrupt
-from dams.datasets import load_uci
+from benchmarks.toy import TABLES, load_table, read_arguments
 from dams.experiments.cells import split_rows
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
@@ -96,7 +96,7 @@ def measure(datasets: list[str], cells: int) -> pd.DataFrame:
     """Measure cells of both regimes in turn; one row a cell and step, `share` of a cell being multiplied later."""
     rows = []
     for dataset in datasets:
-        table = load_uci(dataset)
+        table = load_table(dataset)
         for number in range(cells):
             regime = list(REGIMES)[number % 2]
             where = {"dataset": dataset, "cell": number}
@@ -143,12 +143,12 @@ def extrapolate(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(ratio=table["plain"] / table["dams"], ratio_once=table["plain_once"] / table["dams"])
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.end_to_end", description=__doc__)
     parser.add_argument("--cells", type=int, default=5, help="cells a data set")
-    parser.add_argument("--datasets", nargs="+", default=["thyroid", "adult", "bank"], metavar="NAME")
-    parser.add_argument("--csv", metavar="FILE", help="write the core-seconds of the whole design")
-    arguments = parser.parse_args()
+    parser.add_argument("--datasets", nargs="+", choices=TABLES, default=["thyroid", "adult", "bank"], metavar="NAME")
+    toy = {"cells": 1, "datasets": ["diabetes"]}
+    arguments = read_arguments(parser, argv, csv="write the core-seconds of the whole design", **toy)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         rows = measure(arguments.datasets, arguments.cells)

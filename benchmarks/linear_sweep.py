@@ -1,4 +1,6 @@
-"""The linear sweep against the plain protocol, on the same cells, one core: `python -m benchmarks.linear_sweep`.
+"""The linear sweep against the plain protocol, on the same cells, one core.
+
+python -m benchmarks.linear_sweep [--draws N] [--csv FILE] [--toy]
 
 Plain protocol: for every β corrupt anew, fit every method with scikit-learn on the rows, predict, score. Here: one
 corruption a cell, moments in one pass over the rows, every β and method a small solve.
@@ -8,19 +10,32 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
+from benchmarks.toy import load_table, read_arguments
 from dams import Free
-from dams.datasets import load_uci
 from dams.experiments.cells import split_rows
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
 
 METHODS = ("oracle", "source", "closed_form_as_published", "nonparametric")
+STABLE = ("oracle", "source", "closed_form", "nonparametric")
+# Rows, columns and β of Bank: the whole, and one of them varied at a time.
+SIZES = (
+    (41188, 39, 10),
+    (10000, 39, 10),
+    (20000, 39, 10),
+    (41188, 10, 10),
+    (41188, 20, 10),
+    (41188, 39, 1),
+    (41188, 39, 50),
+)
+TOY_SIZES = ((442, 10, 2), (200, 5, 1))
 
 
 def corrupt(X: np.ndarray, m: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -63,38 +78,31 @@ def plain(table: pd.DataFrame, draws: int, betas: int) -> float:
     return time.process_time() - start
 
 
-def shared(table: pd.DataFrame, draws: int, betas: int, methods: tuple[str, ...] = METHODS) -> float:
+def shared(table: pd.DataFrame, dataset: str, draws: int, betas: int, methods: tuple[str, ...] = METHODS) -> float:
     """CPU seconds of this project's way for as many cells."""
-    cells = tuple(CellKey("bank", "free", None, Free(), draw) for draw in range(draws))
+    cells = tuple(CellKey(dataset, "free", None, Free(), draw) for draw in range(draws))
     fits = tuple(Fit(method, "linear", draws, betas) for method in methods)
-    block = Block("benchmark", "bank", "linear", 0, cells, fits, ("random_linear",), 0, 0)
+    block = Block("benchmark", dataset, "linear", 0, cells, fits, ("random_linear",), 0, 0)
     start = time.process_time()
     run_block(block, table)
     return time.process_time() - start
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.linear_sweep", description=__doc__)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--csv", help="also write the table to this file")
-    given = parser.parse_args()
-    table = load_uci("bank")
+    parser.set_defaults(dataset="bank", sizes=SIZES)
+    toy = {"draws": 2, "dataset": "diabetes", "sizes": TOY_SIZES}
+    given = read_arguments(parser, argv, csv="write the table", **toy)
+    table = load_table(given.dataset)
     rows = []
     with threadpool_limits(1):
-        shared(table, 1, 1)
-        for n, d, betas in (
-            (41188, 39, 10),
-            (10000, 39, 10),
-            (20000, 39, 10),
-            (41188, 10, 10),
-            (41188, 20, 10),
-            (41188, 39, 1),
-            (41188, 39, 50),
-        ):
+        shared(table, given.dataset, 1, 1)  # the first run loads libraries
+        for n, d, betas in given.sizes:
             part = table.sample(n, random_state=0).iloc[:, :d]
             slow = plain(part, given.draws, min(betas, 10)) * betas / min(betas, 10)
-            fast = shared(part, given.draws, betas)
-            stable = shared(part, given.draws, betas, ("oracle", "source", "closed_form", "nonparametric"))
+            fast = shared(part, given.dataset, given.draws, betas)
+            stable = shared(part, given.dataset, given.draws, betas, STABLE)
             rows.append(
                 {
                     "rows": n,

@@ -9,7 +9,7 @@ models trained on the imputed source, for labels Xβ. A score depends much on th
 over seeds, with the standard error over cells, beside the same comparison of missingpy's even seeds with its odd ones.
 
 python -m benchmarks.missforest [--datasets NAME ...] [--regimes NAME ...] [--cells N] [--seeds N] [--units]
-    [--csv FILE] [--keep FOLDER]
+    [--csv FILE] [--distances FILE] [--keep FOLDER] [--toy]
 
 Columns that split a node equally well are common in Bank. scikit-learn takes the one that rounding favours, which
 depends on the unit of measurement though nothing else in MissForest does. `--units` multiplies the data by a factor for
@@ -25,7 +25,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
@@ -35,7 +35,8 @@ import pandas as pd
 import xgboost
 from sklearn.ensemble import RandomForestRegressor
 
-from dams.datasets import load_uci
+from benchmarks.toy import TABLES, load_table, read_arguments
+from dams.datasets.registry import title_of
 from dams.experiments.cells import split_rows
 from dams.experiments.models import MODELS, Sample
 from dams.experiments.seeding import generator
@@ -180,7 +181,7 @@ def measure(
     """Measure every cell; one row a measure, item and seed."""
     rows = []
     for dataset in datasets:
-        table = load_uci(dataset)
+        table = load_table(dataset)
         impute(corrupt(table, dataset, "nested", 0), "fast", 0)  # the first run loads libraries
         for regime, draw in product(regimes, range(cells)):
             print(f"{dataset} {regime} {draw}", file=sys.stderr, flush=True)
@@ -238,9 +239,9 @@ def score_table(results: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{"± seeds": errors["seeds"], "cells": groups.size()})
 
 
-def rows_table() -> pd.DataFrame:
-    """Seconds of the fast engine on growing parts of Bank; one sweep, so that all do the same work."""
-    X = corrupt(load_uci("bank"), "bank", "nested", 0).stacked
+def rows_table(dataset: str) -> pd.DataFrame:
+    """Seconds of the fast engine on growing parts of a data set; one sweep, so that all do the same work."""
+    X = corrupt(load_table(dataset), dataset, "nested", 0).stacked
     rows = []
     for n in (len(X) // 8, len(X) // 4, len(X) // 2, len(X)):
         imputer = MissForestImputer(max_iter=2, random_state=0).fit(X[:n])
@@ -249,9 +250,9 @@ def rows_table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["rows", "seconds", "ms per 1000 rows"])
 
 
-def forest_table() -> pd.DataFrame:
+def forest_table(dataset: str) -> pd.DataFrame:
     """Milliseconds of one forest, training and prediction, by the learners that were candidates for the engine."""
-    parts = corrupt(load_uci("bank"), "bank", "nested", 0)
+    parts = corrupt(load_table(dataset), dataset, "nested", 0)
     X = parts.stacked[:, (parts.stacked != 0).any(axis=0)]
     continuous = X[:, [len(np.unique(column[column != 0])) > 1 for column in X.T]]
     lost = continuous == 0
@@ -290,17 +291,19 @@ def _least(run: Callable[[], object], repeats: int = 5) -> float:
     return min(seconds)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.missforest", description="Engines of MissForest.")
-    parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS, metavar="NAME")
+    parser.add_argument("--datasets", nargs="+", choices=TABLES, default=DATASETS, metavar="NAME")
     parser.add_argument("--regimes", nargs="+", choices=REGIMES, default=list(REGIMES), metavar="NAME")
     parser.add_argument("--cells", type=int, default=2, help="rate draws of each data set and regime")
     parser.add_argument("--seeds", type=int, default=2, help="seeds of each engine in a cell, at least 2")
     parser.add_argument("--units", action="store_true", help="impute in other units with every seed")
-    parser.add_argument("--csv", metavar="FILE", help="write one row a cell, measure, item and seed")
+    parser.add_argument("--distances", metavar="FILE", help="write the distances by column, as docs/missforest.csv has")
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="store imputations there, and use what is stored")
-    arguments = parser.parse_args()
-    if "DAMS_DATA_DIR" not in os.environ:
+    parser.set_defaults(timed="bank")
+    toy = {"datasets": ["diabetes"], "regimes": ["free"], "cells": 1, "seeds": 4, "timed": "diabetes"}
+    arguments = read_arguments(parser, argv, csv="write one row per cell, measure, item and seed", **toy)
+    if "DAMS_DATA_DIR" not in os.environ and not arguments.toy:
         print("DAMS_DATA_DIR does not name the raw UCI files: they are downloaded", file=sys.stderr)
     results = measure(
         arguments.datasets,
@@ -312,12 +315,16 @@ def main() -> None:
     )
     if arguments.csv:
         results.to_csv(arguments.csv, index=False)
+    distance = distance_table(results).round(3)
+    if arguments.distances:
+        distance.rename_axis(index={"item": "column"}).to_csv(arguments.distances)
+    timed = title_of(arguments.timed)
     for title, table in (
         ("Seconds a cell, one core", speed_table(results).round(2)),
-        ("Distance between imputations", distance_table(results).round(3)),
+        ("Distance between imputations", distance),
         ("MSE / Var(Y) after imputation", score_table(results).round(4)),
-        ("Seconds by rows (Bank, one sweep)", rows_table().round(3)),
-        ("One forest (Bank, age)", forest_table().round(1)),
+        (f"Seconds by rows ({timed}, one sweep)", rows_table(arguments.timed).round(3)),
+        (f"One forest ({timed}, the first column)", forest_table(arguments.timed).round(1)),
     ):
         print(f"\n{title}\n{table.to_string()}")
 

@@ -1,6 +1,6 @@
 """The MLP engine against scikit-learn: seconds a network, test scores, epochs.
 
-    python -m benchmarks.mlp [--quick] [--csv FILE]
+    python -m benchmarks.mlp [--quick] [--csv FILE] [--toy]
 
 Both engines fit the same labels of the same cells in turn, on one core; times are processor seconds, which other load
 on the machine disturbs least. The engines draw different random numbers, so scores agree in the mean, not one by one.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ import pandas as pd
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from benchmarks.cells import cells
+from benchmarks.cells import ROWS, cells
+from benchmarks.toy import read_arguments
 from dams.experiments.cells import Cell
 from dams.experiments.models import mlp
 from dams.experiments.seeding import generator
@@ -28,6 +30,7 @@ from dams.stats import pooled_interval
 DRAWS = {"redundant": 4, "confounded": 4, "thyroid": 3, "bank": 1, "adult": 1}
 LABELS = {"redundant": 5, "confounded": 5, "thyroid": 5, "bank": 3, "adult": 3}
 QUICK = {"redundant": 2, "confounded": 2, "thyroid": 1}
+TOY = {"redundant": 1, "diabetes": 1}
 
 
 def engine(cell: Cell, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -82,13 +85,15 @@ def summary(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mlp", description="MLP engine against scikit-learn.")
     parser.add_argument("--quick", action="store_true", help="leave out the large data sets")
-    parser.add_argument("--csv", metavar="FILE", help="write one row a network")
-    arguments = parser.parse_args()
+    parser.set_defaults(draws=DRAWS, labels=LABELS, rows=ROWS)
+    toy = {"draws": TOY, "labels": LABELS | dict.fromkeys(TOY, 2), "rows": 500}
+    arguments = read_arguments(parser, argv, csv="write one row per network", **toy)
+    draws = QUICK if arguments.quick else arguments.draws
     with threadpool_limits(1):
-        rows = pd.concat([compare(cell) for cell in cells(QUICK if arguments.quick else DRAWS, LABELS)])
+        rows = pd.concat([compare(cell) for cell in cells(draws, arguments.labels, arguments.rows)])
     if arguments.csv:
         rows.to_csv(arguments.csv, index=False)
     with pd.option_context("display.width", 200, "display.max_columns", None):

@@ -1,4 +1,6 @@
-"""How time and memory grow with rows, columns, β, draws and cores: `python -m benchmarks.scaling [--csv FILE]`.
+"""How time and memory grow with rows, columns, β, draws and cores.
+
+python -m benchmarks.scaling [--groups NAME ...] [--csv FILE] [--toy]
 
 Blocks of Bank, free regime, the jobs of the experiments, each in a process of its own: processor seconds of the block,
 and peak memory of the process with its libraries. Cores: the same two blocks one after the other and side by side, by
@@ -13,19 +15,21 @@ import subprocess
 import sys
 import time
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 
-from dams.datasets import load_uci
+from benchmarks.toy import load_table, read_arguments
 from dams.datasets.arrays import load_covariates, save_covariates
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
 from dams.missingness import Free
 
+ROOT = Path(__file__).parents[1]
 METHODS = ("oracle", "source", "nonparametric")
 GROUPS = {
     "linear": tuple(("linear", method) for method in (*METHODS, "closed_form")),
@@ -34,27 +38,47 @@ GROUPS = {
     "imputed": (("linear", "imputed"),),
     "two_way": (("linear", "two_way"),),
 }
-# Where nothing else is said; small, so that the MLP takes seconds.
-BASE = {"rows": 10_000, "columns": 39, "betas": 2, "draws": 1}
-STEPS = {
-    "rows": (2_500, 5_000, 10_000, 20_000, 40_000),
-    "columns": (5, 10, 20, 39),
-    "betas": (1, 2, 4, 8),
-    "draws": (1, 2, 4),
-}
-# Draws of the blocks that are run side by side, so that each takes many times what Python needs to start.
-TWO_CORES = {"linear": 200, "xgboost": 10, "mlp": 2, "imputed": 10, "two_way": 2}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The data set and the sizes that are measured."""
+
+    dataset: str
+    base: dict[str, int]  # where nothing else is said
+    steps: dict[str, tuple[int, ...]]  # of one size at a time
+    two_cores: dict[str, int]  # rows of the blocks that are run side by side
+    draws: dict[str, int]  # of the blocks that are run side by side, by group of fits
+
+
+FULL = Plan(
+    "bank",
+    # Small, so that the MLP takes seconds.
+    {"rows": 10_000, "columns": 39, "betas": 2, "draws": 1},
+    {
+        "rows": (2_500, 5_000, 10_000, 20_000, 40_000),
+        "columns": (5, 10, 20, 39),
+        "betas": (1, 2, 4, 8),
+        "draws": (1, 2, 4),
+    },
+    {"rows": 20_000},
+    # Each block takes many times what Python needs to start.
+    {"linear": 200, "xgboost": 10, "mlp": 2, "imputed": 10, "two_way": 2},
+)
+TOY = Plan(
+    "diabetes", {"rows": 400, "columns": 5, "betas": 1, "draws": 1}, {"rows": (200, 400)}, {}, dict.fromkeys(GROUPS, 1)
+)
 TITLES = {"rows": "rows", "columns": "columns", "betas": "label vectors β", "draws": "rate draws"}
 
 
-def run_one(data: str, group: str, rows: int, columns: int, betas: int, draws: int) -> tuple[float, float]:
+def run_one(data: Path, group: str, rows: int, columns: int, betas: int, draws: int) -> tuple[float, float]:
     """Run a block here; return its processor seconds and this process' peak memory in MB."""
     table = load_covariates(data).sample(rows, random_state=0)
     # From rare to frequent dummies alike: every part of the columns looks like the whole.
     table = table.iloc[:, np.linspace(0, table.shape[1] - 1, columns).round().astype(int)]
-    cells = tuple(CellKey("bank", "free", None, Free(), draw) for draw in range(draws))
+    cells = tuple(CellKey(data.stem, "free", None, Free(), draw) for draw in range(draws))
     fits = tuple(Fit(method, model, draws, betas) for model, method in GROUPS[group])
-    block = Block("benchmark", "bank", group, 0, cells, fits, ("random_linear",), 0, 2023)
+    block = Block("benchmark", data.stem, group, 0, cells, fits, ("random_linear",), 0, 2023)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rare columns that few rows leave without a value
         run_block(replace(block, cells=cells[:1]), table.head(500))  # the first fit loads libraries
@@ -73,10 +97,10 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def start(data: str, group: str, sizes: dict[str, int]) -> subprocess.Popen[str]:
+def start(data: Path, group: str, sizes: dict[str, int]) -> subprocess.Popen[str]:
     """Start `run_one` in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.scaling", "--one", data, group, *map(str, sizes.values())]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "benchmarks.scaling", "--one", str(data), group, *map(str, sizes.values())]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def finish(child: subprocess.Popen[str]) -> tuple[float, float]:
@@ -87,20 +111,20 @@ def finish(child: subprocess.Popen[str]) -> tuple[float, float]:
     return float(seconds), float(memory)
 
 
-def grow(data: str, group: str) -> list[dict[str, object]]:
+def grow(data: Path, group: str, plan: Plan) -> list[dict[str, object]]:
     """Vary one size at a time."""
     rows = []
-    for what, values in STEPS.items():
+    for what, values in plan.steps.items():
         for value in values:
-            seconds, memory = finish(start(data, group, BASE | {what: value}))
+            seconds, memory = finish(start(data, group, plan.base | {what: value}))
             rows.append({"group": group, "varied": what, "value": value, "seconds": seconds, "memory_mb": memory})
             print(f"{group} {what} {value}: {seconds:.2f} s, {memory:.0f} MB", flush=True)
     return rows
 
 
-def two_cores(data: str, group: str) -> list[dict[str, object]]:
+def two_cores(data: Path, group: str, plan: Plan) -> list[dict[str, object]]:
     """Seconds by the clock of two equal blocks, one after the other and side by side."""
-    sizes = BASE | {"rows": 20_000, "draws": TWO_CORES[group]}
+    sizes = plan.base | plan.two_cores | {"draws": plan.draws[group]}
     begun = time.perf_counter()
     for _ in range(2):
         finish(start(data, group, sizes))
@@ -116,13 +140,13 @@ def two_cores(data: str, group: str) -> list[dict[str, object]]:
     ]
 
 
-def draw(table: pd.DataFrame, stem: Path) -> None:
+def draw(table: pd.DataFrame, steps: dict[str, tuple[int, ...]], stem: Path) -> None:
     """One panel a size, seconds against it on doubled scales, one line a group of fits."""
     from dams.report.figures import legend_below, line_of, new_figure, save_figure
 
     looks = dict(zip(GROUPS, ("closed_form", "source", "nonparametric", "imputed", "two_way"), strict=True))
-    figure, axes = new_figure(2, 4, width=9, height=4.6, sharex="col", sharey="row")
-    for column, what in enumerate(STEPS):
+    figure, axes = new_figure(2, len(steps), width=9, height=4.6, sharex="col", sharey="row")
+    for column, what in enumerate(steps):
         for row, (measure, title) in enumerate((("seconds", "processor seconds"), ("memory_mb", "memory, MB"))):
             panel = axes[row, column]
             for group in GROUPS:
@@ -132,8 +156,8 @@ def draw(table: pd.DataFrame, stem: Path) -> None:
                 )
             panel.set_xscale("log", base=2)
             panel.set_xticks(
-                STEPS[what],
-                [f"{value / 1000:g}k" if what == "rows" else str(value) for value in STEPS[what]],
+                steps[what],
+                [f"{value / 1000:g}k" if what == "rows" else str(value) for value in steps[what]],
                 minor=False,
             )
             if row == 0:
@@ -147,24 +171,26 @@ def draw(table: pd.DataFrame, stem: Path) -> None:
     save_figure(figure, stem)
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP")
-    parser.add_argument("--csv", metavar="FILE", help="write the table, and the figure beside it")
     parser.add_argument("--one", nargs=6, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    parser.set_defaults(plan=FULL)
+    toy = {"groups": ["linear"], "plan": TOY}
+    arguments = read_arguments(parser, argv, csv="write the table, and the figure beside it", **toy)
+    plan = arguments.plan
     if arguments.one:
         data, group, *sizes = arguments.one
-        print(*run_one(data, group, *map(int, sizes)))
+        print(*run_one(Path(data), group, *map(int, sizes)))
         return
     with TemporaryDirectory() as folder:
-        data = f"{folder}/bank.npz"
-        save_covariates(load_uci("bank"), data)
-        rows = [row for group in arguments.groups for row in (*grow(data, group), *two_cores(data, group))]
+        file = Path(folder, f"{plan.dataset}.npz")
+        save_covariates(load_table(plan.dataset), file)
+        rows = [row for group in arguments.groups for run in (grow, two_cores) for row in run(file, group, plan)]
     table = pd.DataFrame(rows)
     if arguments.csv:
         table.to_csv(arguments.csv, index=False, float_format="%.4g")
-        draw(table, Path(arguments.csv).with_suffix(""))
+        draw(table, plan.steps, Path(arguments.csv).with_suffix(""))
     print(table.round(3).to_string(index=False))
 
 

@@ -1,6 +1,6 @@
 """How much of the gap between source and oracle the two-way adjustment closes, and what each of its choices is worth.
 
-python -m benchmarks.two_way [--models linear xgboost mlp] [--draws N] [--betas N] [--ablation] [--csv FILE]
+python -m benchmarks.two_way [--models linear xgboost mlp] [--draws N] [--betas N] [--ablation] [--csv FILE] [--toy]
 
 `two_way_1` is the same with one draw: the base estimator then sees as many rows as the oracle does.
 """
@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.cells import cells
+from benchmarks.cells import ROWS, cells
+from benchmarks.toy import SCENARIOS, TABLES, read_arguments
 from dams import TwoWayFilter
-from dams.estimators import conditional, two_way
+from dams.estimators._choices import SHIPPED, Choices, boosted_trees, donor_forest
 from dams.experiments.cells import Cell
 from dams.experiments.methods.closed_form import closed_form
 from dams.experiments.methods.nonparametric import nonparametric
@@ -29,7 +32,6 @@ from dams.missingness import delete_at_random
 from dams.stats import paired_difference
 
 DATASETS = ("thyroid", "bank", "adult")
-SCENARIOS = ("redundant", "confounded")
 MODELS: dict[str, Callable[[Sample, Sample, np.random.Generator], np.ndarray]] = {
     "linear": linear.errors,
     "xgboost": xgboost.errors,
@@ -37,13 +39,19 @@ MODELS: dict[str, Callable[[Sample, Sample, np.random.Generator], np.ndarray]] =
 }
 
 
-def adjusted(cell: Cell, label: int, *, n_draws: int = 3, filter_first: bool = False) -> tuple[Sample, float]:
+def adjusted(
+    cell: Cell, label: int, *, n_draws: int = 3, filter_first: bool = False, choices: Choices = SHIPPED
+) -> tuple[Sample, float]:
     """Source rows after the two-way filter, and the processor seconds it took."""
+
+    class Varied(TwoWayFilter):
+        _choices = choices
+
     X, y = cell.source_train.X, cell.source_train.Y[:, label]
     start = time.process_time()
     if filter_first:
         X = delete_at_random(X, cell.relative_missingness.filter_rates, np.random.default_rng(label))
-    resampler = TwoWayFilter(n_draws=n_draws, random_state=label)
+    resampler = Varied(n_draws=n_draws, random_state=label)
     rows, labels = resampler.fit_resample(X, y, X_target=cell.target_train.X)
     return Sample(rows, labels[:, None]), time.process_time() - start
 
@@ -97,35 +105,28 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-fit_boosted = conditional._fit_classifier
+def logistic(seed: int) -> Pipeline:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
 
 
-def fit_in_sample(regressors: np.ndarray, nonzero: np.ndarray, rows: np.ndarray) -> object:
-    return fit_boosted(regressors, nonzero, np.ones_like(rows))
+def share_of_nonzeros(seed: int) -> DummyClassifier:
+    return DummyClassifier(strategy="prior")
 
 
-def fit_logistic(regressors: np.ndarray, nonzero: np.ndarray, rows: np.ndarray) -> object:
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)).fit(regressors[rows], nonzero[rows])
-
-
-def share_of_nonzeros(regressors: np.ndarray, nonzero: np.ndarray, rows: np.ndarray) -> float:
-    return float(nonzero.mean())
-
-
-# Each changes one choice; names as in docs/two_way.md. A list names what is replaced: module, attribute, value.
-ABLATION: dict[str, tuple[list[tuple[Any, str, Any]], dict[str, Any]]] = {
-    "as it is": ([], {}),
-    "1 draw": ([], {"n_draws": 1}),
-    "5 draws": ([], {"n_draws": 5}),
-    "π in-sample": ([(conditional, "_fit_classifier", fit_in_sample)], {}),
-    "π in 5 folds": ([(two_way, "N_FOLDS", 5)], {}),
-    "π by logistic regression": ([(conditional, "_fit_classifier", fit_logistic)], {}),
-    "π the same for all rows": ([(conditional, "_fit_classifier", share_of_nonzeros)], {}),
-    "π by 60 trees": ([(conditional, "BOOSTING", conditional.BOOSTING | {"max_iter": 60, "learning_rate": 0.1})], {}),
-    "donor leaves of 20": ([(conditional, "FOREST", conditional.FOREST | {"min_samples_leaf": 20})], {}),
-    "donors at random": ([(conditional, "FOREST", conditional.FOREST | {"max_depth": 1, "max_features": 1})], {}),
-    "most to fill first": ([(two_way, "fill_order", lambda r, order=two_way.fill_order: order(r)[::-1])], {}),
-    "filter before filling": ([], {"filter_first": True}),
+# Each changes one choice, by arguments of `adjusted`; names as in docs/two_way.md.
+ABLATION: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "1 draw": {"n_draws": 1},
+    "5 draws": {"n_draws": 5},
+    "π in-sample": {"choices": Choices(n_folds=1)},
+    "π in 5 folds": {"choices": Choices(n_folds=5)},
+    "π by logistic regression": {"choices": Choices(classifier=logistic)},
+    "π the same for all rows": {"choices": Choices(n_folds=1, classifier=share_of_nonzeros)},
+    "π by 60 trees": {"choices": Choices(classifier=partial(boosted_trees, max_iter=60, learning_rate=0.1))},
+    "donor leaves of 20": {"choices": Choices(forest=partial(donor_forest, min_samples_leaf=20))},
+    "donors at random": {"choices": Choices(forest=partial(donor_forest, max_depth=1, max_features=1))},
+    "most to fill first": {"choices": Choices(most_first=True)},
+    "filter before filling": {"filter_first": True},
 }
 
 
@@ -138,13 +139,8 @@ def ablate(cell: Cell) -> Iterator[dict[str, object]]:
         for name, train in ends.items():
             value = score(model, Sample(train.X, train.Y[:, [0]]), test, var_y)[0]
             yield {**where, "model": model, "choice": name, "score": value, "seconds": 0.0}
-    for choice, (changes, options) in ABLATION.items():
-        kept = [(module, name, getattr(module, name)) for module, name, _ in changes]
-        for module, name, value in changes:
-            setattr(module, name, value)
+    for choice, options in ABLATION.items():
         train, seconds = adjusted(cell, 0, **options)
-        for module, name, value in kept:
-            setattr(module, name, value)
         for model in ("linear", "xgboost"):
             value = score(model, train, test, var_y)[0]
             yield {**where, "model": model, "choice": choice, "score": value, "seconds": seconds}
@@ -159,19 +155,20 @@ def summarise_ablation(scores: pd.DataFrame) -> pd.DataFrame:
     return means[~means["choice"].isin(["source", "oracle"])]
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.two_way", description=__doc__)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=["linear", "xgboost"])
-    parser.add_argument("--datasets", nargs="+", choices=(*SCENARIOS, *DATASETS), default=[*SCENARIOS, *DATASETS])
+    parser.add_argument("--datasets", nargs="+", choices=(*SCENARIOS, *TABLES), default=[*SCENARIOS, *DATASETS])
     parser.add_argument("--draws", type=int, default=10, help="rate draws a data set")
     parser.add_argument("--betas", type=int, default=3, help="label vectors a draw")
     parser.add_argument("--ablation", action="store_true", help="change one choice at a time instead")
-    parser.add_argument("--csv", metavar="FILE", help="write the summary")
-    arguments = parser.parse_args()
+    parser.set_defaults(rows=ROWS)
+    toy = {"datasets": ["redundant", "diabetes"], "draws": 2, "betas": 1, "rows": 500}
+    arguments = read_arguments(parser, argv, csv="write the summary", **toy)
     # A scenario's first label is the noisy one of its own equations.
     labels = {name: arguments.betas + (name in SCENARIOS) for name in arguments.datasets}
     rows: list[dict[str, object]] = []
-    for cell in cells(dict.fromkeys(arguments.datasets, arguments.draws), labels):
+    for cell in cells(dict.fromkeys(arguments.datasets, arguments.draws), labels, arguments.rows):
         if cell.key.regime == "nested":
             continue
         rows += ablate(cell) if arguments.ablation else compare(cell, arguments.models)

@@ -1,23 +1,26 @@
 """The XGBoost engine against one `XGBRegressor(n_jobs=1)` a label: seconds a fit, and the same predictions to the bit.
 
-python -m benchmarks.xgboost [--repeats N] [--csv FILE]
+python -m benchmarks.xgboost [--repeats N] [--csv FILE] [--toy]
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import xgboost as library
 
-from benchmarks.cells import cells
+from benchmarks.cells import ROWS, cells
+from benchmarks.toy import read_arguments
 from dams.experiments.cells import Cell
 from dams.experiments.models import xgboost
 
 DRAWS = {"redundant": 1, "confounded": 1, "thyroid": 1, "bank": 1, "adult": 1}
-LABELS = dict.fromkeys(DRAWS, 5)
+TOY = {"redundant": 1, "diabetes": 1}
+N_LABELS = 5
 
 
 def engine(cell: Cell) -> np.ndarray:
@@ -49,12 +52,13 @@ def compare(cell: Cell, repeats: int) -> dict[str, object]:
     }
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.xgboost", description="XGBoost engine against library.")
     parser.add_argument("--repeats", type=int, default=5, help="times that each cell is fitted")
-    parser.add_argument("--csv", metavar="FILE", help="write one row a cell")
-    arguments = parser.parse_args()
-    rows = pd.DataFrame([compare(cell, arguments.repeats) for cell in cells(DRAWS, LABELS)])
+    parser.set_defaults(draws=DRAWS, rows=ROWS)
+    arguments = read_arguments(parser, argv, csv="write one row per cell", repeats=2, draws=TOY, rows=500)
+    chosen = cells(arguments.draws, dict.fromkeys(arguments.draws, N_LABELS), arguments.rows)
+    rows = pd.DataFrame([compare(cell, arguments.repeats) for cell in chosen])
     if arguments.csv:
         rows.to_csv(arguments.csv, index=False)
     print(rows.round(4).to_string(index=False))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from sklearn.linear_model import Ridge
+
+from dams.estimators._choices import SHIPPED, Choices
 
 Array = np.ndarray
 
-# Settled by measurement: docs/two_way.md.
-BOOSTING = {"max_iter": 20, "max_leaf_nodes": 15, "learning_rate": 0.3, "max_bins": 63, "early_stopping": False}
-FOREST = {"n_estimators": 10, "min_samples_leaf": 2, "max_features": 0.5, "n_jobs": 1}
 # No row is certain to be zero or nonzero, however sure the classifier.
 CERTAIN = 1e-6
 
@@ -32,12 +32,16 @@ class ConditionalLaw:
     values : array of shape (n,)
         The feature, zero where it is not observed; at least one nonzero.
     folds : array of shape (n,)
-        The fold of every row, for cross-fitting.
+        The fold of every row, for cross-fitting; no cross-fitting if there is but one.
     seed : int
         Seed of the forest and of the boosted trees.
+    choices : Choices
+        Which classifier and which forest.
     """
 
-    def __init__(self, rest: Array, labels: Array, values: Array, folds: Array, *, seed: int):
+    def __init__(
+        self, rest: Array, labels: Array, values: Array, folds: Array, *, seed: int, choices: Choices = SHIPPED
+    ):
         self.labels = labels
         self.folds = folds
         self._scale = np.where(rest.std(axis=0) > 0, rest.std(axis=0), 1.0)
@@ -53,9 +57,11 @@ class ConditionalLaw:
             scaled = self._donors * 2.0 ** -np.round(np.log2(np.ptp(self._donors)))
             self._value_fit = Ridge().fit(linear[nonzero], scaled)
         regressors = self._regressors(rest)
-        self._classifiers = [_fit_classifier(regressors, nonzero, folds != k, seed) for k in range(folds.max() + 1)]
+        n_folds = folds.max() + 1
+        shown = [folds != k if n_folds > 1 else np.ones(len(folds), dtype=bool) for k in range(n_folds)]
+        self._classifiers = [_fit_classifier(choices.classifier(seed), regressors, nonzero, rows) for rows in shown]
         if not self._constant:
-            self._forest = RandomForestRegressor(**FOREST, random_state=seed).fit(regressors[nonzero], scaled)
+            self._forest = choices.forest(seed).fit(regressors[nonzero], scaled)
             leaves = self._forest.apply(regressors[nonzero])
             self._order = np.argsort(leaves, axis=0, kind="stable")
             self._leaves = np.take_along_axis(leaves, self._order, axis=0)
@@ -96,12 +102,9 @@ class ConditionalLaw:
         return np.column_stack(columns)
 
 
-def _fit_classifier(
-    regressors: Array, nonzero: Array, rows: Array, seed: int
-) -> HistGradientBoostingClassifier | float:
+def _fit_classifier(classifier: Any, regressors: Array, nonzero: Array, rows: Array) -> Any:
     """Fit on these rows, or return their share of nonzeros where there is nothing to learn."""
     seen = nonzero[rows]
     if not rows.any() or seen.all() or not seen.any():
         return float(nonzero.mean())
-    # The seed matters above 200,000 rows, of which bins are made from a sample.
-    return HistGradientBoostingClassifier(**BOOSTING, random_state=seed).fit(regressors[rows], seen)
+    return classifier.fit(regressors[rows], seen)

@@ -14,13 +14,13 @@ from sklearn.utils._param_validation import Interval
 
 from dams._validation import as_pandas
 from dams.estimators._base import compare_with_target, filter_generator, read_rows
+from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._conditional import ConditionalLaw
 from dams.estimators.filtered import FilteredRegressor
 from dams.missingness import delete_at_random, with_zero
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
-N_FOLDS = 2
 
 
 class TwoWayFilter(BaseEstimator):
@@ -56,6 +56,7 @@ class TwoWayFilter(BaseEstimator):
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
     }
+    _choices: Choices = SHIPPED
 
     def __init__(self, *, n_draws: int = 3, random_state: Any = None):
         self.n_draws = n_draws
@@ -82,7 +83,8 @@ class TwoWayFilter(BaseEstimator):
         assert self.relative_missingness_ is not None
         values = checked.toarray() if sparse.issparse(checked) else checked
         r = np.where(self.filled_, self.relative_missingness_.r, 0.0)
-        stacked = np.vstack([delete_at_random(d, rates, rng) for d in _fill(values, labels, r, self.n_draws, rng)])
+        filled = _fill(values, labels, r, self.n_draws, rng, self._choices)
+        stacked = np.vstack([delete_at_random(copy, rates, rng) for copy in filled])
         return _like(stacked, X), np.concatenate([labels] * self.n_draws)
 
 
@@ -151,23 +153,25 @@ def fill_probabilities(probability: Array, expected: float) -> Array:
     return np.minimum(odds * factors[fits[0]], 1.0) if fits.size else np.ones_like(odds)
 
 
-def fill_order(r: Array) -> Array:
+def fill_order(r: Array, *, most_first: bool = False) -> Array:
     """Features to fill, those with the least to fill first: what is learned early rests on what was recorded."""
     negative = np.flatnonzero(r < 0)
-    return negative[np.argsort(-r[negative], kind="stable")]
+    least_first = negative[np.argsort(-r[negative], kind="stable")]
+    return least_first[::-1] if most_first else least_first
 
 
-def _fill(X: Array, y: Array, r: Array, n_draws: int, rng: np.random.Generator) -> list[Array]:
+def _fill(X: Array, y: Array, r: Array, n_draws: int, rng: np.random.Generator, choices: Choices) -> list[Array]:
     """Fill the features with r_j < 0 in `n_draws` copies of X, each given the others as they stand in that copy."""
     labels = _label_columns(y)
-    folds = rng.permutation(len(X)) % N_FOLDS
+    folds = rng.permutation(len(X)) % choices.n_folds
     copies = [X.copy() for _ in range(n_draws)]
-    for j in fill_order(r):
+    for j in fill_order(r, most_first=choices.most_first):
         values = X[:, j]
         zeros = np.flatnonzero(values == 0)
         expected = -r[j] * (len(values) - len(zeros))
         # All copies have the same law, so what is learned from one serves all.
-        law = ConditionalLaw(np.delete(copies[0], j, axis=1), labels, values, folds, seed=int(rng.integers(2**31)))
+        rest, seed = np.delete(copies[0], j, axis=1), int(rng.integers(2**31))
+        law = ConditionalLaw(rest, labels, values, folds, seed=seed, choices=choices)
         for copy in copies:
             rest = np.delete(copy[zeros], j, axis=1)
             filled = rng.random(len(zeros)) < fill_probabilities(law.probability(rest, zeros), expected)

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeRegressor
 
 from dams import ClosedFormRegressor, FilteredRegressor, TwoWayFilter, TwoWayRegressor, apply_missingness
+from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._conditional import ConditionalLaw
 from dams.estimators.two_way import fill_order, fill_probabilities
 
@@ -284,7 +285,9 @@ def test_categories_without_a_zero_get_one_where_a_value_is_lost():
 
 
 def test_features_with_least_to_fill_come_first():
-    assert list(fill_order(np.array([0.3, -2.0, -0.1, 0.0, -0.5]))) == [2, 4, 1]
+    r = np.array([0.3, -2.0, -0.1, 0.0, -0.5])
+    assert list(fill_order(r)) == [2, 4, 1]
+    assert list(fill_order(r, most_first=True)) == [1, 4, 2]
 
 
 def test_no_row_is_judged_by_trees_that_saw_it():
@@ -293,6 +296,20 @@ def test_no_row_is_judged_by_trees_that_saw_it():
     rest, labels, values = rng.normal(size=(600, 10)), rng.normal(size=(600, 1)), (rng.random(600) < 0.5).astype(float)
     law = ConditionalLaw(rest, labels, values, rng.permutation(600) % 2, seed=0)
     assert abs(roc_auc_score(values, law.probability(rest, np.arange(600))) - 0.5) < 0.08
+    in_sample = ConditionalLaw(rest, labels, values, np.zeros(600, dtype=int), seed=0)
+    assert roc_auc_score(values, in_sample.probability(rest, np.arange(600))) > 0.9
+
+
+def test_a_subclass_may_choose_otherwise():
+    source, y, target, _ = shifted(n=300)
+    shipped, _ = TwoWayFilter(random_state=0).fit_resample(source, y, X_target=target)
+    for choices, same in ((SHIPPED, True), (Choices(n_folds=3), False), (Choices(most_first=True), False)):
+
+        class Varied(TwoWayFilter):
+            _choices = choices
+
+        rows, _ = Varied(random_state=0).fit_resample(source, y, X_target=target)
+        assert np.array_equal(rows, shipped) == same
 
 
 def test_what_the_other_features_leave_of_a_label_is_seen():

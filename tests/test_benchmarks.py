@@ -1,0 +1,104 @@
+"""Every benchmark runs end to end at toy size, without network or data files, and writes the columns it promises."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pandas as pd
+import pytest
+
+from benchmarks import __main__ as all_of_them
+from benchmarks import ratios
+
+ROOT = Path(__file__).parents[1]
+RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs"
+# Tables that `--csv` made, besides RESULTS/<name>.csv, and those that other options made.
+DOCUMENTED = {name: DOCS / f"{name}.csv" for name in ("check_ucar", "closed_form")}
+ABLATION, DISTANCES = DOCS / "two_way.csv", DOCS / "missforest.csv"
+AGAINST_MISSINGPY = ("missforest", "end_to_end")
+NAMES = all_of_them.measurements()
+
+pytestmark = [
+    # So few rows make rare columns.
+    pytest.mark.filterwarnings("ignore:The source has a value in:UserWarning"),
+    # So few steps of a network are not its last.
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_downloads(monkeypatch):
+    def refuse(name, **_):
+        raise AssertionError(f"--toy asks for the raw files of {name}")
+
+    monkeypatch.delenv("DAMS_DATA_DIR", raising=False)
+    monkeypatch.setattr("dams.datasets.uci.recipes.fetch", refuse)
+
+
+def run(name, *arguments):
+    if name in AGAINST_MISSINGPY and find_spec("missingpy") is None:
+        pytest.skip("missingpy is not installed")
+    import_module(f"benchmarks.{name}").main(["--toy", *map(str, arguments)])
+
+
+def columns(file):
+    return list(pd.read_csv(file, nrows=0).columns)
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"missforest"}))
+def test_runs(name, tmp_path):
+    file = tmp_path / f"{name}.csv"
+    run(name, "--csv", file)
+    check(name, file)
+
+
+def test_missforest_runs_and_writes_its_distances(tmp_path):
+    file, distances = tmp_path / "missforest.csv", tmp_path / "distances.csv"
+    run("missforest", "--csv", file, "--distances", distances)
+    check("missforest", file)
+    assert columns(distances) == columns(DISTANCES)
+    assert len(pd.read_csv(distances))
+
+
+def check(name, file):
+    table = pd.read_csv(file)
+    assert len(table)
+    for earlier in (RESULTS / f"{name}.csv", DOCUMENTED.get(name)):
+        if earlier is not None and earlier.exists():
+            assert list(table.columns) == columns(earlier)
+    if name == "scaling":
+        assert file.with_suffix(".svg").exists()
+    if name in ratios.SUMMARIES:
+        rows = list(ratios.SUMMARIES[name](table))
+        assert rows and all(ratio > 0 for *_, ratio in rows)
+
+
+def test_ablation_changes_what_it_says(tmp_path):
+    file = tmp_path / "ablation.csv"
+    run("two_way", "--ablation", "--datasets", "diabetes", "--draws", 1, "--csv", file)
+    table, committed = pd.read_csv(file), pd.read_csv(ABLATION)
+    assert list(table.columns) == list(committed.columns)
+    assert list(table["choice"].unique()) == list(committed["choice"].unique())
+    # A choice that reaches nothing scores like the shipped ones.
+    scores = table.pivot_table(index="choice", columns="model", values="score")
+    assert not scores.duplicated().any()
+
+
+def test_every_stored_table_is_checked():
+    assert {file.stem for file in RESULTS.glob("*.csv")} <= set(NAMES)
+    assert {*DOCUMENTED.values(), ABLATION, DISTANCES} == set(DOCS.glob("*.csv"))
+
+
+def test_all_of_them_are_run_and_failures_counted(monkeypatch, capsys):
+    commands = []
+
+    def remember(command, **_):
+        commands.append(command)
+        return CompletedProcess(command, returncode=int("benchmarks.mlp" in command))
+
+    monkeypatch.setattr(all_of_them.subprocess, "run", remember)
+    assert all_of_them.main(["--toy"]) == 1
+    assert [command[2] for command in commands] == [f"benchmarks.{name}" for name in NAMES]
+    assert all("--toy" in command for command in commands)
+    assert "Failed: mlp" in capsys.readouterr().err
