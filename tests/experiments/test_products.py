@@ -86,7 +86,7 @@ def test_nothing_else_knows_the_name_of_a_product_s_file():
     places = [ROOT / "Snakefile", *(ROOT / "workflow").rglob("*.smk"), ROOT / "workflow/Snakefile"]
     places += [*(ROOT / "workflow").rglob("*.py"), *(ROOT / "dams").rglob("*.py"), *(ROOT / "dams").rglob("*.jinja")]
     for path in places:
-        if path.name != "products.py":
+        if path.name != "products.py" and path.parent.name != "paper":
             assert not quoted.findall(path.read_text(encoding="utf-8")), path
 
 
