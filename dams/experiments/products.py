@@ -348,6 +348,11 @@ def file_of(name: str, **wildcards: str) -> str:
     return MANIFEST[name].files[0].format(**wildcards)
 
 
+def entries_of(rule: str) -> dict[str, Product]:
+    """Return what a rule makes, by name."""
+    return {name: product for name, product in MANIFEST.items() if product.rule == rule}
+
+
 def job_of(rule: str) -> str:
     """Return the name of a rule's jobs, with its wildcards: that of their logs and benchmark files."""
     return _JOBS.get(rule, rule)

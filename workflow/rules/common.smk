@@ -22,7 +22,12 @@ for folder in filter(None, (CHECKOUT, os.getcwd())):
         )
 
 # Rules import the dams beside them, and scripts must import the same.
-if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+if CHECKOUT:
+    sys.path.insert(0, CHECKOUT)
+if "--lint" in sys.argv:
+    # No job is going to import anything.
+    pass
+elif DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     # The environment holds what dams needs, not dams. Snakemake takes PYTHONPATH away from jobs in conda environments, so
     # it is set within them; the rest is the prefix that this one replaces.
     if CHECKOUT:
@@ -53,24 +58,35 @@ else:
             "its own. Move the folder, or put the environment elsewhere: make VENV=/another/path demo"
         )
 
-import dams
-from dams.datasets.registry import DATASETS, is_scenario
-from dams.experiments import config as dams_config
-from dams.experiments import design
-from dams.experiments import products as dams_products
-from dams.experiments.diagnose import cells_to_diagnose
-from dams.experiments.imports import files_behind
-from dams.experiments.inputs import eicu_inputs, refuse_taken_name
-from dams.experiments.products import (
-    MANIFEST,
-    PARTS,
-    RAW,
-    job_of,
-    products_of,
-    results_of,
-    study_outputs,
-)
-from dams.report.provenance import note_start
+try:
+    import dams
+    from dams.datasets.registry import DATASETS, is_scenario
+    from dams.experiments import config as dams_config
+    from dams.experiments import design
+    from dams.experiments import products as dams_products
+    from dams.experiments.diagnose import cells_to_diagnose
+    from dams.experiments.imports import files_behind
+    from dams.experiments.inputs import eicu_inputs, refuse_taken_name
+    from dams.experiments.products import (
+        MANIFEST,
+        PARTS,
+        RAW,
+        entries_of,
+        job_of,
+        products_of,
+        results_of,
+        study_outputs,
+    )
+    from dams.report.provenance import note_start
+except ModuleNotFoundError as error:
+    raise WorkflowError(
+        f"The rules need {error.name}, which is not installed: "
+        + (
+            'pip install --editable ".[pipeline]"'
+            if CHECKOUT
+            else 'pip install "dams[pipeline]"'
+        )
+    )
 
 # Snakemake merges every file it is given, so the default is read only where none was named. A module is handed its
 # configuration and passes over this.
@@ -91,6 +107,7 @@ try:
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
 
+CONFIG = RUN.model_dump(mode="json")
 RESULTS = results_of(RUN.name)
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
@@ -133,27 +150,23 @@ def product(name, **wildcards):
 def made_by(rule):
     """Outputs of a rule by product; what Snakemake's report shows is marked."""
     outputs = {}
-    for name, entry in MANIFEST.items():
-        if entry.rule == rule:
-            files = [f"{RESULTS}/{file}" for file in entry.files]
-            if entry.caption or "{output}" in entry.path:
-                files[0] = report(
-                    files[0],
-                    caption="../report/product.rst",
-                    category=PARTS[entry.part].name if entry.part else "Results",
-                    labels={"result": entry.title or "{output}"},
-                )
-            outputs[name] = files if len(files) > 1 else files[0]
+    for name, entry in entries_of(rule).items():
+        files = [f"{RESULTS}/{file}" for file in entry.files]
+        if entry.caption or "{output}" in entry.path:
+            files[0] = report(
+                files[0],
+                caption="../report/product.rst",
+                category=PARTS[entry.part].name if entry.part else "Results",
+                labels={"result": entry.title or "{output}"},
+            )
+        outputs[name] = files if len(files) > 1 else files[0]
     return outputs
 
 
 def captions_of(rule):
     """What Snakemake's report says of the outputs of a rule."""
-    return {
-        entry.title: entry.caption
-        for entry in MANIFEST.values()
-        if entry.rule == rule and entry.caption
-    }
+    shown = [entry for entry in entries_of(rule).values() if entry.caption]
+    return {entry.title: entry.caption for entry in shown}
 
 
 def log_of(rule):
@@ -183,6 +196,22 @@ def code_of(rule, *modules):
     # From the working directory, where they lie below it: a project that was moved has nothing to do again.
     here = os.getcwd() + os.sep
     return local([file.removeprefix(here) for file in files])
+
+
+def module_of(wildcards):
+    """Module behind a table or figure."""
+    return f"dams.report.outputs.{OUTPUTS[wildcards.output].name}"
+
+
+def caption_of(wildcards):
+    """What Snakemake's report says of a table or figure."""
+    return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
+
+
+def files_of_rule(rule):
+    """All files that a rule makes in this run."""
+    cases = [made for made in products_of(RUN) if rule in (made.product.rule,)]
+    return [f"{RESULTS}/{file}" for made in cases for file in made.files]
 
 
 def block_of(wildcards):

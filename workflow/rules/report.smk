@@ -1,27 +1,10 @@
 # Tables, figures, claims, the comparison with the paper, where it all came from, and the page that holds it.
-CONFIG = RUN.model_dump(mode="json")
-
-
-def module_of(output):
-    """Module behind a table or figure."""
-    return f"dams.report.outputs.{OUTPUTS[output].name}"
-
-
-def caption_of(wildcards):
-    """What Snakemake's report says of a table or figure."""
-    return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
-
-
-def files_of_rule(rule):
-    """All files that a rule makes in this run."""
-    made = [entry for entry in products_of(RUN) if entry.product.rule == rule]
-    return [f"{RESULTS}/{file}" for entry in made for file in entry.files]
 
 
 rule write_table:
     input:
         records=rules.gather_records.output.records,
-        code=lambda wildcards: code_of("write_table", module_of(wildcards.output)),
+        code=lambda wildcards: code_of("write_table", module_of(wildcards)),
     output:
         **made_by("write_table"),
     log:
@@ -47,7 +30,7 @@ rule write_table:
 rule draw_figure:
     input:
         records=rules.gather_records.output.records,
-        code=lambda wildcards: code_of("draw_figure", module_of(wildcards.output)),
+        code=lambda wildcards: code_of("draw_figure", module_of(wildcards)),
     output:
         **made_by("draw_figure"),
     log:
