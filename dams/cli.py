@@ -15,8 +15,9 @@ from dams.datasets.eicu.names import Scenario, Size
 
 # Snakemake's option that takes its lock away. It has no event for that; the option and the exit code say it.
 UNLOCK = "--unlock"
-# Exit codes of a run that was told to stop.
+# Exit codes of a run that was told to stop, and of one whose terminal was closed: nobody reads what is said of it.
 INTERRUPTED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+HUNG_UP = 129  # 128 + SIGHUP, which Windows does not have
 # A results folder that holds none of these holds no run.
 TRACES = ("config.json", "provenance.json", "records.csv", "blocks", "theory", "eicu", "diagnostics")
 # What only the experiments need; the library installs without them.
@@ -201,7 +202,7 @@ def _run(given: argparse.Namespace) -> int:
             f"    dams run {path} --unlock\nand run again; what was finished is kept.",
             file=sys.stderr,
         )
-    elif code:
+    elif code and code != HUNG_UP:
         how = "was interrupted" if code in INTERRUPTED else f"stopped with code {code}"
         print(f"Snakemake {how}; its whole log is {log}.", file=sys.stderr)
         if _holds_a_run(results):

@@ -4,8 +4,6 @@ import hashlib
 import io
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -263,33 +261,6 @@ def test_a_password_that_someone_writes_reaches_neither_log_nor_terminal(tmp_pat
     error = event("error", text="401 for analytical engine", exception=None)
     follow([error], io.StringIO(), ProgressLine(stream), hide=hide_password)
     assert "engine" not in stream.getvalue()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_reach_the_command_once(tmp_path, number):
-    counting = """
-import signal, sys, time
-got = []
-for number in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(number, lambda n, f: got.append(n))
-print("ready", file=sys.stderr, flush=True)
-end = time.monotonic() + 20
-while not got and time.monotonic() < end:
-    time.sleep(0.02)
-time.sleep(0.3)
-print("got", *got, file=sys.stderr, flush=True)
-sys.exit(7)
-"""
-    command = f"[sys.executable, '-c', {counting!r}], Path({str(tmp_path / 'log')!r})"
-    runner = f"import sys; from pathlib import Path; from dams.runner import run; sys.exit(run({command}).code)"
-    with subprocess.Popen([sys.executable, "-c", runner], stderr=subprocess.PIPE) as child:
-        deadline = time.monotonic() + 30
-        while not ((tmp_path / "log").exists() and "ready" in (tmp_path / "log").read_text()):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        child.send_signal(number)
-        assert child.wait(60) == 128 + number
-    assert (tmp_path / "log").read_text() == f"ready\ngot {number}\n"
 
 
 def test_a_mistaken_configuration_is_told_before_anything_starts(tmp_path, capsys):

@@ -1,7 +1,8 @@
 """The Snakemake process of `dams run`: `python -m dams.runner.launch` takes the options of `snakemake`.
 
-It differs from `python -m snakemake` in two ways. Our logger plugin is registered and chosen. And what Snakemake itself
-writes goes to a pipe of its own, so that what jobs write to stderr is known to be theirs.
+It differs from `python -m snakemake` in three ways. Our logger plugin is registered and chosen. What Snakemake itself
+writes goes to a pipe of its own, so that what jobs write to stderr is known to be theirs. And a hang-up is an
+interrupt, after which Snakemake takes its lock away.
 
 Jobs inherit none of these pipes and variables. Snakemake's own processes for jobs are started as `python -m snakemake`
 and know nothing of the plugin.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -29,6 +31,9 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     # In its log and its messages the command is `snakemake`, with options that it knows without this module.
     sys.argv[0] = "snakemake"
+    # nohup has a run ignore it.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
     if pipes := os.environ.pop(PIPES, ""):
         _connect(*map(int, pipes.split(",")))
         arguments = ["--logger", NAME, *arguments]

@@ -19,7 +19,7 @@ from dams.runner.account import find_account, hide_password
 from dams.runner.events import PIPES
 from dams.runner.follow import Seen, follow, read_lines
 from dams.runner.progress import ProgressLine, expected_work
-from dams.runner.signals import passing_on
+from dams.runner.signals import Group
 
 # With these Snakemake runs no job.
 NO_JOBS = {"-n", "--dry-run", "--dryrun", "--unlock", "--lint", "--list", "--list-rules", "--summary", "--dag"}
@@ -45,36 +45,38 @@ class Outcome:
 
 
 def run(command: Sequence[str], log: Path, *, stream: IO[str] | None = None) -> Outcome:
-    """Run Snakemake, and pass INT and TERM on to it.
+    """Run Snakemake, and pass signals on to it and its jobs.
 
-    It gets a session of its own: a terminal's interrupt then reaches it once, from here, and it stops its jobs as it
-    would without this. Every run has a log of its own, for another may be going on or have failed; `log` is a link to
-    that of the run which was the last to start or end, so after a run to its own.
+    It gets a session of its own: a terminal's interrupt then reaches it once, from here. Every run has a log of its
+    own, for another may be going on or have failed; `log` is a link to that of the run which was the last to start or
+    end, so after a run to its own.
     """
     runs_jobs = not NO_JOBS & set(command)
     environment = os.environ | (find_account(command) if runs_jobs else {})
     progress = ProgressLine(stream or sys.stderr, work=expected_work(command))
+    group = Group(progress.tell)
     log.parent.mkdir(parents=True, exist_ok=True)
     own = log.with_name(f"{log.stem}-{datetime.now():%Y%m%d-%H%M%S-%f}{log.suffix}")
     with (
         open(own, "x", encoding="utf-8") as file,
+        group.listening(),
         _started(command, environment) as (child, lines),
-        passing_on(child) as came,
     ):
+        group.started(child.pid)
         _link(log, own)
         try:
             hide = partial(hide_password, environment=environment)
-            seen = follow(lines, file, progress, hide=hide, stopping=lambda: came)
+            seen = follow(lines, file, progress, hide=hide, stopping=lambda: group.came)
         except OSError:
             # A disk that is full, say: whoever waits should hear of it now, and not when all jobs are done.
-            child.send_signal(signal.SIGINT)
+            group.send(signal.SIGINT)
             deque(lines, maxlen=0)
             raise
         code = child.wait()
         _link(log, own)
-    if code and came:
+    if code and group.came:
         # Snakemake says that a job failed, whoever stopped it.
-        return Outcome(128 + came[-1])
+        return Outcome(128 + group.came[-1])
     if code and not (seen.failed or seen.started):
         # It ended before it had a logger, so its text is all there is.
         progress.tell("".join(seen.before).rstrip("\n"))
