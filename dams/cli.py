@@ -178,6 +178,9 @@ def _run(given: argparse.Namespace) -> int:
         raise Refused(
             f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile."
         )
+    # Snakemake would take away the locks of all runs in the folder.
+    if UNLOCK in further and (alive := _living_runs()):
+        raise Refused(f"{alive} Its lock goes with it.")
     results = Path("results") / run.name
     log = results / "logs" / "snakemake.log"
     launch = [sys.executable, "-m", "dams.runner.launch"]
@@ -196,6 +199,8 @@ def _run(given: argparse.Namespace) -> int:
         from dams.report.page.closing import closing_words
 
         print(f"Nothing to do: all that {path} asks for is there.{closing_words(results)}")
+    elif outcome.locked and (alive := _living_runs()):
+        print(f"The folder is locked. {alive}", file=sys.stderr)
     elif outcome.locked:
         print(
             "The folder is locked: another run is going on, or one was killed and left its lock. If none is, type\n"
@@ -211,6 +216,17 @@ def _run(given: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
     return code
+
+
+def _living_runs() -> str:
+    """Name the runs that are alive, and say how to stop them; nothing where there are none."""
+    from dams.runner.alive import living_runs
+
+    return " ".join(
+        f"A run is alive, with the log {log}: wait for its end, or stop it with Ctrl-C where it was started "
+        f"or with `kill -- -{group}`."
+        for log, group in living_runs(Path("results")).items()
+    )
 
 
 def _refuse_options(path: Path, further: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`dams run` told to stop: all its processes end."""
+"""`dams run` told to stop: all its processes end, and no lock is taken from one that is alive."""
 
 import fcntl
 import os
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dams.cli import main
+from dams.runner.alive import living_runs, mark_alive
 from dams.runner.signals import ADVICE
 
 ROOT = Path(__file__).parents[1]
@@ -75,6 +77,8 @@ def start(folder):
         return child
 
     yield start
+    for group in living_runs(folder / "results").values():
+        os.killpg(int(group), signal.SIGKILL)
     for child in started:
         with child:
             child.kill()
@@ -155,3 +159,38 @@ def test_a_closed_terminal_ends_the_run(folder, start):
     assert child.wait(20) == 128 + signal.SIGHUP
     assert not is_held("held")
     assert not list(folder.glob(".snakemake/locks/*"))
+
+
+@pytest.mark.workflow
+def test_no_lock_is_taken_from_a_run_that_is_alive(folder, start, capsys):
+    child = start("-m", "dams", "run", CONFIG)
+    (log,) = folder.glob("results/smoke/logs/snakemake-*.log")
+    ((_, group),) = living_runs(folder / "results").items()
+    alive = f"A run is alive, with the log {log.relative_to(folder)}: wait for its end, or stop it"
+    assert main(["run", CONFIG, "--unlock"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(alive) and f"`kill -- -{group}`" in told
+    assert list(folder.glob(".snakemake/locks/*"))
+    assert main(["run", CONFIG]) == 1
+    assert f"The folder is locked. {alive}" in capsys.readouterr().err
+    # Killed alone, it leaves Snakemake and its job behind, and they are alive.
+    child.kill()
+    child.communicate()
+    assert main(["run", CONFIG, "--unlock"]) == 1
+    os.killpg(int(group), signal.SIGKILL)
+    wait_for(lambda: not living_runs(folder / "results"))
+    assert list(folder.glob("results/smoke/logs/*.alive"))
+    assert main(["run", CONFIG, "--unlock"]) == 0
+    assert not list(folder.glob(".snakemake/locks/*"))
+
+
+def test_a_mark_that_was_left_is_not_alive(tmp_path):
+    log = tmp_path / "results" / "mine" / "logs" / "it.log"
+    log.parent.mkdir(parents=True)
+    log.with_suffix(".alive").write_text("1\n")
+    assert living_runs(tmp_path / "results") == {}
+    log.with_suffix(".alive").unlink()
+    with mark_alive(log) as file:
+        print(12, file=file, flush=True)
+        assert living_runs(tmp_path / "results") == {log: "12"}
+    assert list(log.parent.iterdir()) == []

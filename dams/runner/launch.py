@@ -41,9 +41,9 @@ def main() -> NoReturn:
     raise AssertionError("snakemake.cli.main exits by itself")
 
 
-def _connect(events: int, text: int) -> None:
-    """Send events and text over the pipes with these numbers."""
-    for number in (events, text):
+def _connect(events: int, text: int, *others: int) -> None:
+    """Send events and text over the pipes with these numbers; the others are only held open."""
+    for number in (events, text, *others):
         os.set_inheritable(number, False)
     sys.stderr = os.fdopen(text, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     plugin.LogHandler.send = send = Sender(events)

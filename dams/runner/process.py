@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from dams.runner.account import find_account, hide_password
+from dams.runner.alive import mark_alive
 from dams.runner.events import PIPES
 from dams.runner.follow import Seen, follow, read_lines
 from dams.runner.progress import ProgressLine, expected_work
@@ -59,10 +60,13 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] | None = None) -> 
     own = log.with_name(f"{log.stem}-{datetime.now():%Y%m%d-%H%M%S-%f}{log.suffix}")
     with (
         open(own, "x", encoding="utf-8") as file,
+        mark_alive(own) if runs_jobs else nullcontext() as alive,
         group.listening(),
-        _started(command, environment) as (child, lines),
+        _started(command, environment, alive) as (child, lines),
     ):
         group.started(child.pid)
+        if alive:
+            print(child.pid, file=alive, flush=True)
         _link(log, own)
         try:
             hide = partial(hide_password, environment=environment)
@@ -90,13 +94,15 @@ def _outcome(code: int, seen: Seen) -> Outcome:
 
 
 @contextmanager
-def _started(command: Sequence[str], environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen, Iterator]]:
+def _started(
+    command: Sequence[str], environment: dict[str, str], alive: IO[str] | None
+) -> Iterator[tuple[subprocess.Popen, Iterator]]:
     """Start a command with pipes for its events and its text. Yields the process, and its lines by where they are from.
 
     Its stderr is that of the jobs. The pipes are closed by its end, but stderr only by that of its last job.
     """
     (events, its_events), (text, its_text) = os.pipe(), os.pipe()
-    inherited = [its_events, its_text]
+    inherited = [its_events, its_text, *([alive.fileno()] if alive else [])]
     with ExitStack() as stack:
         for number in (events, text):
             stack.callback(os.close, number)
