@@ -13,12 +13,11 @@ from typing import get_args
 import dams
 from dams.datasets.eicu.names import Scenario, Size
 
-# What Snakemake says of a folder with a lock.
-LOCKED = "cannot be locked"
-# And once it is gone, and where no job is left.
-UNLOCKED, UP_TO_DATE = "Unlocked working directory", "Nothing to be done"
-# Exit codes of a run that was told to stop.
+# Snakemake's option that takes its lock away. It has no event for that; the option and the exit code say it.
+UNLOCK = "--unlock"
+# Exit codes of a run that was told to stop, and of one whose terminal was closed: nobody reads what is said of it.
 INTERRUPTED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+HUNG_UP = 129  # 128 + SIGHUP, which Windows does not have
 # What only the experiments need; the library installs without them.
 PIPELINE = ("pydantic", "yaml", "jinja2", "matplotlib", "snakemake", "xgboost", "pooch")
 
@@ -169,7 +168,7 @@ def _run(given: argparse.Namespace) -> int:
     from dams.experiments.products import results_of
 
     path, further = given.config, given.further
-    _refuse_another_name(path, further)
+    _refuse_options(path, further)
     try:
         run = config.read(path)
         refuse_taken_name(run, source=str(path))
@@ -179,31 +178,36 @@ def _run(given: argparse.Namespace) -> int:
         raise Refused(
             f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile."
         )
+    # Snakemake would take away the locks of all runs in the folder.
+    if UNLOCK in further and (alive := _living_runs()):
+        raise Refused(f"{alive} Its lock goes with it.")
     results = Path(results_of(run.name))
     log = results / "logs" / "snakemake.log"
-    # --configfile takes all names that follow it, so that a target must not come next.
-    command = [sys.executable, "-m", "snakemake", "--configfile", str(path), "--cores", given.cores, *further]
+    launch = [sys.executable, "-m", "dams.runner.launch"]
     try:
-        code = runner.run(command, log)
+        # --configfile takes all names that follow it, so that a target must not come next.
+        outcome = runner.run([*launch, "--configfile", str(path), "--cores", given.cores, *further], log)
     except OSError as error:
         raise Refused(
             f"The log of the run can't be written: {error.filename or log}: {error.strerror}. Make {results} a folder "
             "that you may write to, on a disk with room, and run again."
         ) from None
-    said = log.read_text(encoding="utf-8")
-    if UNLOCKED in said:
+    code = outcome.code
+    if not code and UNLOCK in further:
         print(f"Unlocked; `dams run {path}` goes on from what was finished.")
-    elif not code and UP_TO_DATE in said:
+    elif outcome.idle:
         from dams.report.page.closing import closing_words
 
         print(f"Nothing to do: all that {path} asks for is there.{closing_words(results)}")
-    elif code and LOCKED in said:
+    elif outcome.locked and (alive := _living_runs()):
+        print(f"The folder is locked. {alive}", file=sys.stderr)
+    elif outcome.locked:
         print(
             "The folder is locked: another run is going on, or one was killed and left its lock. If none is, type\n"
             f"    dams run {path} --unlock\nand run again; what was finished is kept.",
             file=sys.stderr,
         )
-    elif code:
+    elif code and code != HUNG_UP:
         how = "was interrupted" if code in INTERRUPTED else f"stopped with code {code}"
         print(f"Snakemake {how}; its whole log is {log}.", file=sys.stderr)
         if _holds_a_run(results):
@@ -214,8 +218,19 @@ def _run(given: argparse.Namespace) -> int:
     return code
 
 
-def _refuse_another_name(path: Path, further: list[str]) -> None:
-    """Refuse what would send the results elsewhere than where the log is, and the advice points."""
+def _living_runs() -> str:
+    """Name the runs that are alive, and say how to stop them; nothing where there are none."""
+    from dams.runner.alive import living_runs
+
+    return " ".join(
+        f"A run is alive, with the log {log}: wait for its end, or stop it with Ctrl-C where it was started "
+        f"or with `kill -- -{group}`."
+        for log, group in living_runs(Path("results")).items()
+    )
+
+
+def _refuse_options(path: Path, further: list[str]) -> None:
+    """Refuse what would send the results elsewhere than where the log is and the advice points, or the events."""
     option = ""
     for word in further:
         if word.startswith("-"):
@@ -225,6 +240,11 @@ def _refuse_another_name(path: Path, further: list[str]) -> None:
         if option in ("--config", "-C") and word.startswith("name="):
             raise Refused(
                 f"{option} {word}: the name says where results go; change `name` in {path}, or in a copy of it."
+            )
+        if option == "--logger":
+            raise Refused(
+                f"--logger: `dams run` follows Snakemake by a logger of its own; `snakemake --configfile {path}` takes "
+                "another."
             )
 
 

@@ -1,10 +1,9 @@
-"""`dams run`: progress on a terminal and off it, the whole log in a file, errors in full, signals passed on."""
+"""`dams run`: progress on a terminal and off it, the whole log in a file, errors in full."""
 
 import hashlib
 import io
+import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,19 +12,40 @@ import pytest
 import yaml
 
 from dams.cli import main
-from dams.runner import ACCOUNT, ProgressLine, Work, _work, duration, follow, run
+from dams.runner import Outcome, run
+from dams.runner.account import ACCOUNT, hide_password
+from dams.runner.follow import RECENT, follow
+from dams.runner.progress import ProgressLine, Work, duration, expected_work
 
 ROOT = Path(__file__).parents[1]
-LOG = """Building DAG of jobs...
-[Mon Nov 16 02:19:46 2026]
-Job 3: Running curve: linear on redundant, block 0000
-Reason: Missing output files: results/x/a.csv
-[Mon Nov 16 02:19:47 2026]
-Finished jobid: 3 (Rule: run_block)
-1 of 4 steps (25%) done
-Job 1: Writing the report
-4 of 4 steps (100%) done
-"""
+
+
+def event(name, **fields):
+    return "events", json.dumps({"event": name} | fields) + "\n"
+
+
+def starts(job, message, rule="other", **wildcards):
+    return event("job_info", job=job, rule=rule, message=message, wildcards=wildcards)
+
+
+def block(job, number):
+    wildcards = {"study": "curve", "group": "linear", "dataset": "redundant", "number": number}
+    return starts(job, f"Running curve: linear on redundant, block {number}", "run_block", **wildcards)
+
+
+RUN = [
+    ("snakemake", "Building DAG of jobs...\n"),
+    event("workflow_started"),
+    event("run_info", jobs={"run_block": 1, "total": 4}),
+    ("snakemake", "Job 3: Running curve: linear on redundant, block 0000\n"),
+    block(3, "0000"),
+    ("jobs", "curve: 3 of 40 cells\n"),
+    ("snakemake", "Finished jobid: 3 (Rule: run_block)\n1 of 4 steps (25%) done\n"),
+    event("job_finished", job=3),
+    event("progress", done=1, total=4),
+    starts(1, "Writing the report"),
+    event("progress", done=4, total=4),
+]
 
 
 class Terminal(io.StringIO):
@@ -43,94 +63,102 @@ class Clock:
         return self.now
 
 
-def lines(text):
-    return iter(text.splitlines(keepends=True))
-
-
 def test_a_terminal_has_one_line_that_changes(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     stream, log = Terminal(), io.StringIO()
-    follow(lines(LOG), log, ProgressLine(stream, clock=Clock()), stream)
+    follow(RUN, log, ProgressLine(stream, clock=Clock()))
     shown = stream.getvalue().split("\r\x1b[K")
     assert "\n" not in stream.getvalue()
     assert shown[1] == "Planning the jobs …"
     assert "1 of 4 jobs, 25 %, about 30 s left: Running curve: linear on redundant, block 0000 …" in shown
     assert shown[-2:] == ["4 of 4 jobs, 100 %", ""]
-    assert log.getvalue() == LOG
+    assert log.getvalue() == "".join(line for source, line in RUN if source != "events")
 
 
 def test_blocks_count_by_what_they_are_expected_to_take(monkeypatch):
     """Of 100 s of work 70 are done, not one job of three."""
     monkeypatch.setenv("COLUMNS", "200")
-    log = """job          count
-run_block        2
-total            3
-Job 7: Running curve: linear on redundant, block 0001
-Job 8: Running curve: linear on redundant, block 0002
-Finished jobid: 7 (Rule: run_block)
-1 of 3 steps (33%) done
-"""
+    events = [
+        event("run_info", jobs={"run_block": 2, "all": 1, "total": 3}),
+        block(7, "0001"),
+        block(8, "0002"),
+        event("job_finished", job=7),
+        event("progress", done=1, total=3),
+    ]
     stream = Terminal()
     work = Work({"curve/redundant-linear-0001": 70.0, "curve/redundant-linear-0002": 25.0}, left=47.5)
-    follow(lines(log), io.StringIO(), ProgressLine(stream, work=work, clock=Clock()), stream)
+    follow(events, io.StringIO(), ProgressLine(stream, work=work, clock=Clock()))
     assert "1 of 3 jobs, 70 %, about 4 s left: Running curve: linear on redundant, block 0002 …" in stream.getvalue()
 
 
-def test_blocks_whose_records_are_there_are_no_work(tmp_path, monkeypatch):
+def test_blocks_whose_records_are_there_are_noexpected_work(tmp_path, monkeypatch):
     path = tmp_path / "mine.yaml"
     models = {"linear": {"draws": 1}, "mlp": {"draws": 20, "betas": 5}}
     study = {"datasets": ["digits"], "regimes": [{"kind": "free"}], "models": models, "methods": ["oracle"]}
     path.write_text(yaml.safe_dump({"name": "mine", "studies": {"one": study}}))
     monkeypatch.chdir(tmp_path)
     command = ["snakemake", "--configfile", str(path)]
-    whole = _work(command)
+    whole = expected_work(command)
     assert whole.left == pytest.approx(sum(whole.blocks.values()) / len(whole.blocks))
     for name in whole.blocks:
         if "mlp" in name:
             records = tmp_path / "results" / "mine" / "blocks" / f"{name}.csv"
             records.parent.mkdir(parents=True, exist_ok=True)
             records.touch()
-    rest = _work(command).left
+    rest = expected_work(command).left
     assert rest < whole.left and rest == pytest.approx(whole.blocks["one/digits-linear-0000"])
-    assert _work(["snakemake", "--version"]) == Work()
+    assert expected_work(["snakemake", "--version"]) == Work()
 
 
 def test_elsewhere_a_line_comes_now_and_then():
     stream = io.StringIO()
-    follow(lines(LOG), io.StringIO(), ProgressLine(stream, clock=Clock(), every=1000), stream)
+    follow(RUN, io.StringIO(), ProgressLine(stream, clock=Clock(), every=1000))
     assert stream.getvalue() == "Planning the jobs …\n4 of 4 jobs, 100 %\n"
 
 
+FAILED = [
+    event("workflow_started"),
+    ("jobs", "LinAlgError: singular\n"),
+    ("snakemake", "Error in rule run_block:\n    message: Running curve\n"),
+    event("error", text="Error in rule run_block:\n    message: Running curve", exception=None),
+    ("snakemake", "Finished jobid: 7 (Rule: run_block)\n"),
+    event("job_finished", job=7),
+    ("snakemake", "WorkflowError:\nAt least one job did not complete successfully.\n"),
+    event("error", text="WorkflowError:\nAt least one job did not complete successfully.", exception="WorkflowError"),
+]
+
+
 def test_errors_are_shown_in_full_and_routine_is_not():
-    failed = """1 of 4 steps (25%) done
-Error in rule run_block:
-    message: Running curve
-Finished jobid: 7 (Rule: run_block)
-    LinAlgError: singular
-WorkflowError:
-At least one job did not complete successfully.
-"""
     stream, log = io.StringIO(), io.StringIO()
-    follow(lines(failed), log, ProgressLine(stream, clock=Clock(), every=1000), stream)
-    told = stream.getvalue()
-    for words in (
+    follow(FAILED, log, ProgressLine(stream, clock=Clock(), every=1000))
+    assert stream.getvalue().splitlines() == [
+        "Planning the jobs …",
+        "LinAlgError: singular",
         "Error in rule run_block:",
         "    message: Running curve",
-        "    LinAlgError: singular",
-        "At least one job",
-    ):
-        assert words in told
-    assert "Finished jobid" not in told
-    assert log.getvalue() == failed
+        "WorkflowError:",
+        "At least one job did not complete successfully.",
+    ]
+    assert log.getvalue() == "".join(line for source, line in FAILED if source != "events")
 
 
-def test_an_option_that_snakemake_does_not_know_is_told_in_its_words():
-    usage = (
-        "usage: snakemake [-h]\n                 [targets ...]\nsnakemake: error: unrecognized arguments: --coresss\n"
-    )
+def test_of_what_jobs_wrote_an_error_shows_the_end():
     stream = io.StringIO()
-    follow(lines(usage), io.StringIO(), ProgressLine(stream, clock=Clock(), every=1000), stream)
-    assert stream.getvalue().splitlines()[1:] == ["snakemake: error: unrecognized arguments: --coresss"]
+    said = [("jobs", f"line {i} of a job\n") for i in range(3 * RECENT)]
+    follow([*said, *FAILED], io.StringIO(), ProgressLine(stream))
+    assert f"line {2 * RECENT} of" not in stream.getvalue()
+    assert f"line {3 * RECENT - 1} of" in stream.getvalue()
+
+
+def test_errors_after_an_interrupt_are_for_the_log_alone():
+    stream, log = io.StringIO(), io.StringIO()
+    follow(FAILED, log, ProgressLine(stream), stopping=lambda: True)
+    assert stream.getvalue() == "Planning the jobs …\n"
+    assert "LinAlgError" in log.getvalue()
+
+
+def test_an_event_that_was_cut_off_is_no_error():
+    assert not follow([("events", '{"event": "error", "te')], io.StringIO(), ProgressLine(io.StringIO())).failed
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(3.2, "3 s"), (600, "10 min"), (9000, "2.5 h")])
@@ -141,7 +169,7 @@ def test_times_are_said_as_people_say_them(seconds, text):
 def test_exit_code_and_log_are_those_of_the_command(tmp_path):
     code = "import sys; print('ValueError: no', file=sys.stderr); sys.exit(3)"
     stream = io.StringIO()
-    assert run([sys.executable, "-c", code], tmp_path / "logs" / "it.log", stream=stream) == 3
+    assert run([sys.executable, "-c", code], tmp_path / "logs" / "it.log", stream=stream) == Outcome(3)
     assert (tmp_path / "logs" / "it.log").read_text() == "ValueError: no\n"
     assert "ValueError: no" in stream.getvalue()
 
@@ -188,7 +216,7 @@ def test_the_account_is_asked_for_before_the_run_and_kept_nowhere(physionet, tmp
     monkeypatch.setattr("builtins.input", lambda prompt: name)
     monkeypatch.setattr("getpass.getpass", lambda prompt: password)
     stream = Terminal()
-    assert run(physionet, tmp_path / "it.log", stream=stream) == 0
+    assert run(physionet, tmp_path / "it.log", stream=stream) == Outcome(0)
     assert (tmp_path / "it.log").read_text().strip() == told(name, password)
     assert not set(ACCOUNT) & set(os.environ)
     written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
@@ -210,7 +238,7 @@ def test_without_an_account_nothing_starts(physionet, tmp_path, monkeypatch, ans
 
 def test_nobody_is_asked_where_no_account_is_needed(physionet, tmp_path, monkeypatch):
     def start(*further):
-        assert run([*physionet, *further], tmp_path / "it.log", stream=io.StringIO()) == 0
+        assert run([*physionet, *further], tmp_path / "it.log", stream=io.StringIO()) == Outcome(0)
         return (tmp_path / "it.log").read_text().strip()
 
     assert start("--dry-run") == start("--unlock") == told("", "")
@@ -223,31 +251,16 @@ def test_nobody_is_asked_where_no_account_is_needed(physionet, tmp_path, monkeyp
     assert start() == told("ada", "secret")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_reach_the_command_once(tmp_path, number):
-    counting = """
-import signal, sys, time
-got = []
-for number in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(number, lambda n, f: got.append(n))
-print("ready", file=sys.stderr, flush=True)
-end = time.monotonic() + 20
-while not got and time.monotonic() < end:
-    time.sleep(0.02)
-time.sleep(0.3)
-print("got", *got, file=sys.stderr, flush=True)
-sys.exit(7)
-"""
-    command = f"[sys.executable, '-c', {counting!r}], Path({str(tmp_path / 'log')!r})"
-    runner = f"import sys; from pathlib import Path; from dams.runner import run; sys.exit(run({command}))"
-    with subprocess.Popen([sys.executable, "-c", runner], stderr=subprocess.PIPE) as child:
-        deadline = time.monotonic() + 30
-        while not ((tmp_path / "log").exists() and "ready" in (tmp_path / "log").read_text()):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        child.send_signal(number)
-        assert child.wait(60) == 128 + number
-    assert (tmp_path / "log").read_text() == f"ready\ngot {number}\n"
+def test_a_password_that_someone_writes_reaches_neither_log_nor_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv(ACCOUNT[1], "analytical engine")
+    code = f"import os, sys; sys.exit('401 for ' + os.environ['{ACCOUNT[1]}'])"
+    stream = io.StringIO()
+    assert run([sys.executable, "-c", code], tmp_path / "it.log", stream=stream) == Outcome(1)
+    assert (tmp_path / "it.log").read_text() == "401 for ***\n"
+    assert stream.getvalue() == "Planning the jobs …\n401 for ***\n"
+    error = event("error", text="401 for analytical engine", exception=None)
+    follow([error], io.StringIO(), ProgressLine(stream), hide=hide_password)
+    assert "engine" not in stream.getvalue()
 
 
 def test_a_mistaken_configuration_is_told_before_anything_starts(tmp_path, capsys):
@@ -282,7 +295,7 @@ def test_a_log_that_can_not_be_written_stops_the_run_at_once(tmp_path, monkeypat
     def full(path, mode, **options):
         return open("/dev/full", "w", **options)
 
-    monkeypatch.setattr("dams.runner.open", full, raising=False)
+    monkeypatch.setattr("dams.runner.process.open", full, raising=False)
     waits = "import sys, time; print('begun', file=sys.stderr, flush=True); time.sleep(60)"
     start = time.monotonic()
     with pytest.raises(OSError, match="No space left on device"):
@@ -295,6 +308,10 @@ def test_a_refused_option_is_not_followed_by_advice_about_results(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert main(["run", str(ROOT / "config" / "smoke.yaml"), "--coresss", "3"]) == 2
     told = capsys.readouterr().err
+    # Without the usage, which is long.
+    assert told.splitlines()[:2] == ["Planning the jobs …", "snakemake: error: unrecognized arguments: --coresss"]
+    assert "usage: snakemake" not in told
+    assert "usage: snakemake" in (tmp_path / "results" / "smoke" / "logs" / "snakemake.log").read_text()
     assert "Snakemake stopped with code 2" in told
     assert "dams report" not in told
 
@@ -322,12 +339,7 @@ def test_who_interrupts_a_run_hears_of_no_failure(tmp_path, monkeypatch, capsys,
     (tmp_path / "Snakefile").touch()
     monkeypatch.chdir(tmp_path)
 
-    def interrupted(command, log):
-        log.parent.mkdir(parents=True)
-        log.write_text("")
-        return code
-
-    monkeypatch.setattr("dams.runner.run", interrupted)
+    monkeypatch.setattr("dams.runner.run", lambda command, log: Outcome(code))
     assert main(["run", str(ROOT / "config" / "smoke.yaml")]) == code
     assert f"Snakemake {words}; its whole log is results/smoke/logs/snakemake.log." in capsys.readouterr().err
 
@@ -342,10 +354,14 @@ def test_who_interrupts_a_run_hears_of_no_failure(tmp_path, monkeypatch, capsys,
         (["-C", "name=other", "-n"], "-C name=other: the name says"),
         (["--config=name=other"], "--config name=other: the name says"),
         (["--configfile", "other.yaml"], "--configfile: `dams run` takes one configuration, here "),
+        (
+            ["--logger", "rich"],
+            "--logger: `dams run` follows Snakemake by a logger of its own; `snakemake --configfile ",
+        ),
     ],
 )
-def test_options_that_send_results_elsewhere_are_refused(tmp_path, capsys, further, message):
-    """The log and the advice would name another folder than that of the results."""
+def test_options_that_send_results_or_events_elsewhere_are_refused(tmp_path, capsys, further, message):
+    """The log and the advice would name another folder than that of the results, or nobody would hear of the run."""
     assert main(["run", str(tmp_path / "mine.yaml"), *further]) == 1
     assert capsys.readouterr().err.startswith(message)
 
