@@ -218,21 +218,6 @@ def test_another_dams_than_that_of_the_folder_is_refused(project):
     assert "Traceback" not in answer.stdout
 
 
-def test_a_run_from_another_folder_is_refused(project, tmp_path_factory):
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    inside = project.command("--dry-run", "--directory", str(elsewhere))
-    outside = project.command("--dry-run", "--snakefile", str(project.folder / "Snakefile"))
-    outside["cwd"] = elsewhere
-    project.configure(configuration())
-    (elsewhere / "run.yaml").write_text((project.folder / "run.yaml").read_text())
-    for command in (inside, outside):
-        answer = project.finish(command)
-        assert answer.returncode != 0
-        assert f"The rules are those of {project.folder}, but Snakemake works in {elsewhere}." in answer.stdout
-        assert f"Run it in {project.folder}, without -d or -s." in answer.stdout
-        assert "Traceback" not in answer.stdout
-
-
 def test_a_folder_with_braces_is_refused(project, tmp_path_factory):
     folder = tmp_path_factory.mktemp("braces") / "a{b}"
     folder.mkdir()

@@ -1,4 +1,5 @@
 # Configuration and the functions that all rules share.
+import filecmp
 import os
 import shlex
 import subprocess
@@ -21,6 +22,20 @@ for folder in filter(None, (CHECKOUT, os.getcwd())):
             "folder."
         )
 
+
+def same_code(one, other):
+    """Whether two folders hold the same modules."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    names = {
+        str(path.relative_to(folder))
+        for folder in (one, other)
+        for path in Path(folder).rglob("*.py")
+    }
+    _, differing, absent = filecmp.cmpfiles(one, other, names, shallow=False)
+    return not differing and not absent
+
+
 # Rules import the dams beside them, and scripts must import the same.
 if CHECKOUT:
     sys.path.insert(0, CHECKOUT)
@@ -39,9 +54,8 @@ else:
         capture_output=True,
         text=True,
     ).stdout.strip()
-    if not installed or (
-        CHECKOUT and Path(installed).resolve() != Path(CHECKOUT, "dams").resolve()
-    ):
+    # An image of the same code will do: sources that Snakemake ships to a machine are another copy of them.
+    if not installed or (CHECKOUT and not same_code(installed, f"{CHECKOUT}/dams")):
         raise WorkflowError(
             f"The rules are those of {CHECKOUT or str(workflow.current_basedir)}, but jobs would import "
             f"{installed or 'no dams at all'}. "

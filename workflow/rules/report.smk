@@ -174,4 +174,5 @@ onstart:
 onsuccess:
     from dams.report.page.closing import closing_words
 
-    print(closing_words(RESULTS))
+    stored = workflow.storage_settings.default_storage_prefix
+    print(f"Results: {stored}/{RESULTS}/" if stored else closing_words(RESULTS))
