@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+
+from dams._files import sha256_of
 
 # What a registry names, such as "dams.experiments.models.linear:errors", is imported when it is used.
 _REGISTERED = re.compile(r"(dams(?:\.\w+)+):\w+")
@@ -31,6 +34,19 @@ def files_behind(script: str | Path, root: str | Path = ".", also: Iterable[str]
                     found.add(file)
                     waiting.append(_names(Path(root) / file))
     return sorted(found.union(*(_data_in(Path(root), folder) for folder in {str(Path(file).parent) for file in found})))
+
+
+def digest_of_code(script: str | Path, root: str | Path, also: Iterable[str] = ()) -> str:
+    """Another text whenever one of the `files_behind` a script is another one."""
+    digest = hashlib.blake2b(digest_size=16)
+    for file in files_behind(script, root, also):
+        digest.update(f"{file}\n{_digest(Path(root) / file)}\n".encode())
+    return digest.hexdigest()
+
+
+@cache
+def _digest(path: Path) -> str:
+    return sha256_of(path)
 
 
 @cache

@@ -79,7 +79,7 @@ try:
     from dams.experiments import design
     from dams.experiments import products as dams_products
     from dams.experiments.diagnose import cells_to_diagnose
-    from dams.experiments.imports import files_behind
+    from dams.experiments.imports import digest_of_code
     from dams.experiments.inputs import eicu_inputs, refuse_taken_name
     from dams.experiments.products import (
         MANIFEST,
@@ -194,22 +194,16 @@ def benchmark_of(rule):
 
 
 def code_of(rule, *modules):
-    """Modules behind a rule's script, and data that lie beside them.
+    """Digest of the modules behind a rule's script, and of the data that lie beside them.
 
-    Snakemake does not see that a package was edited, so they count as input. They are files of the machine that runs
-    the rules, whatever keeps the results.
+    Snakemake does not see that a package was edited; it sees that a parameter is another one. Were the files inputs, they
+    would have to be marked as local, and without a shared file system Snakemake sends no job with local inputs anywhere.
     """
     if CHECKOUT:
         script = f"{CHECKOUT}/workflow/scripts/{rule}.py"
     else:
         script = workflow.source_path(f"../scripts/{rule}.py")
-    root = os.path.dirname(os.path.dirname(os.path.abspath(dams.__file__)))
-    files = [
-        os.path.join(root, file) for file in files_behind(script, root, also=modules)
-    ]
-    # From the working directory, where they lie below it: a project that was moved has nothing to do again.
-    here = os.getcwd() + os.sep
-    return local([file.removeprefix(here) for file in files])
+    return digest_of_code(script, Path(dams.__file__).parents[1], also=modules)
 
 
 def module_of(wildcards):

@@ -32,7 +32,6 @@ rule download_data:
 rule prepare_data:
     input:
         raw=raw_of,
-        code=code_of("prepare_data"),
     output:
         **made_by("prepare_data"),
     log:
@@ -48,6 +47,7 @@ rule prepare_data:
     resources:
         mem_mb=1500,
     params:
+        code=code_of("prepare_data"),
         # For the data sets that have raw files: others need not be prepared again when these change.
         data_dir=lambda wildcards: uci_only(wildcards, RUN.data_dir),
         recipe=lambda wildcards: uci_only(wildcards, RUN.recipe),

@@ -9,7 +9,6 @@ rule diagnose_cells:
             for name in sorted({cell.key.dataset for cell in DIAGNOSED})
             if not is_scenario(name)
         ],
-        code=code_of("diagnose_cells"),
     output:
         **made_by("diagnose_cells"),
     log:
@@ -22,6 +21,7 @@ rule diagnose_cells:
     resources:
         mem_mb=1500,
     params:
+        code=code_of("diagnose_cells"),
         cells=DIAGNOSED,
         confidence=RUN.bootstrap.confidence,
         seed=RUN.seed,
@@ -35,7 +35,6 @@ rule diagnose_cells:
 rule diagnose_eicu:
     input:
         files=eicu_files,
-        code=code_of("diagnose_eicu"),
     output:
         **made_by("diagnose_eicu"),
     log:
@@ -48,6 +47,7 @@ rule diagnose_eicu:
     resources:
         mem_mb=1500,
     params:
+        code=code_of("diagnose_eicu"),
         hospitals=RUN.eicu and RUN.eicu.hospitals,
         seed=RUN.seed,
         captions=captions_of("diagnose_eicu"),

@@ -2,8 +2,6 @@
 
 
 rule simulate_eicu:
-    input:
-        code=code_of("simulate_eicu"),
     output:
         directory(product("eicu_simulated")),
     log:
@@ -17,6 +15,7 @@ rule simulate_eicu:
     resources:
         mem_mb=2000,
     params:
+        code=code_of("simulate_eicu"),
         size=RUN.eicu and RUN.eicu.size,
         scenario=RUN.eicu and RUN.eicu.scenario,
         strength=RUN.eicu and RUN.eicu.strength,
@@ -50,7 +49,6 @@ rule download_eicu:
 rule run_eicu:
     input:
         files=eicu_files,
-        code=code_of("run_eicu"),
     output:
         **made_by("run_eicu"),
     log:
@@ -65,6 +63,7 @@ rule run_eicu:
     resources:
         mem_mb=2500,
     params:
+        code=code_of("run_eicu"),
         hospitals=RUN.eicu and RUN.eicu.hospitals,
         two_way=RUN.eicu and RUN.eicu.two_way,
         bootstrap=RUN.bootstrap.model_dump(),
@@ -79,7 +78,6 @@ rule run_eicu:
 rule report_eicu:
     input:
         **rules.run_eicu.output,
-        code=code_of("report_eicu"),
     output:
         **made_by("report_eicu"),
     log:
@@ -92,6 +90,7 @@ rule report_eicu:
     resources:
         mem_mb=1000,
     params:
+        code=code_of("report_eicu"),
         captions=captions_of("report_eicu"),
     message:
         "Writing the eICU tables and figure"

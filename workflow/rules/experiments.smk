@@ -4,7 +4,6 @@
 rule run_block:
     input:
         data=data_of,
-        code=code_of("run_block"),
     output:
         **made_by("run_block"),
     log:
@@ -24,6 +23,7 @@ rule run_block:
             attempt * (10 + round(10 * block_of(wildcards).seconds / 60))
         ),
     params:
+        code=code_of("run_block"),
         block=block_of,
         # Snakemake keeps no account of objects, so this tells it that the block is another one.
         design=lambda wildcards: block_of(wildcards).digest,
@@ -37,7 +37,6 @@ rule gather_records:
     input:
         blocks=[product("block_records", **b.wildcards) for b in BLOCKS.values()],
         timings=[product("block_timings", **b.wildcards) for b in BLOCKS.values()],
-        code=code_of("gather_records"),
     output:
         **made_by("gather_records"),
     log:
@@ -50,6 +49,7 @@ rule gather_records:
     resources:
         mem_mb=1500,
     params:
+        code=code_of("gather_records"),
         blocks=list(BLOCKS.values()),
     message:
         f"Gathering the records of {len(BLOCKS)} blocks"

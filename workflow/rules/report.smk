@@ -4,7 +4,6 @@
 rule write_table:
     input:
         records=rules.gather_records.output.records,
-        code=lambda wildcards: code_of("write_table", module_of(wildcards)),
     output:
         **made_by("write_table"),
     log:
@@ -17,6 +16,7 @@ rule write_table:
     resources:
         mem_mb=1000,
     params:
+        code=lambda wildcards: code_of("write_table", module_of(wildcards)),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
@@ -30,7 +30,6 @@ rule write_table:
 rule draw_figure:
     input:
         records=rules.gather_records.output.records,
-        code=lambda wildcards: code_of("draw_figure", module_of(wildcards)),
     output:
         **made_by("draw_figure"),
     log:
@@ -43,6 +42,7 @@ rule draw_figure:
     resources:
         mem_mb=1000,
     params:
+        code=lambda wildcards: code_of("draw_figure", module_of(wildcards)),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
@@ -70,7 +70,6 @@ rule check_claims:
         records=rules.gather_records.output.records,
         # Claims on how many rows a data set has.
         covariates=[product("covariates", dataset=name) for name in TABLES],
-        code=code_of("check_claims"),
     output:
         **made_by("check_claims"),
     log:
@@ -83,6 +82,7 @@ rule check_claims:
     resources:
         mem_mb=1500,
     params:
+        code=code_of("check_claims"),
         config=CONFIG,
         captions=captions_of("check_claims"),
     message:
@@ -95,7 +95,6 @@ rule compare_with_paper:
     input:
         **rules.run_eicu.output if RUN.eicu else {},
         records=rules.gather_records.output.records,
-        code=code_of("compare_with_paper"),
     output:
         **made_by("compare_with_paper"),
     log:
@@ -108,6 +107,7 @@ rule compare_with_paper:
     resources:
         mem_mb=1500,
     params:
+        code=code_of("compare_with_paper"),
         config=CONFIG,
         captions=captions_of("compare_with_paper"),
     message:
@@ -119,7 +119,6 @@ rule compare_with_paper:
 rule write_provenance:
     input:
         products=PRODUCTS,
-        code=code_of("write_provenance"),
     output:
         **made_by("write_provenance"),
     log:
@@ -133,6 +132,7 @@ rule write_provenance:
     resources:
         mem_mb=500,
     params:
+        code=code_of("write_provenance"),
         config=CONFIG,
     message:
         "Writing down what made these results"
@@ -147,7 +147,6 @@ rule write_report:
         products=PRODUCTS,
         covariates=[product("covariates", dataset=name) for name in TABLES],
         raw=[f"{RAW}/{name}.json" for name in UCI_USED],
-        code=code_of("write_report"),
     output:
         **made_by("write_report"),
     log:
@@ -160,6 +159,8 @@ rule write_report:
     threads: 1
     resources:
         mem_mb=1000,
+    params:
+        code=code_of("write_report"),
     message:
         "Writing the report"
     script:

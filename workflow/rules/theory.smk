@@ -2,8 +2,6 @@
 
 
 rule check_theory:
-    input:
-        code=code_of("check_theory"),
     output:
         **made_by("check_theory"),
     log:
@@ -16,6 +14,7 @@ rule check_theory:
     resources:
         mem_mb=1000,
     params:
+        code=code_of("check_theory"),
         seed=RUN.seed,
         captions=captions_of("check_theory"),
     message:
@@ -25,8 +24,6 @@ rule check_theory:
 
 
 rule draw_theory:
-    input:
-        code=code_of("draw_theory"),
     output:
         **made_by("draw_theory"),
     log:
@@ -39,6 +36,7 @@ rule draw_theory:
     resources:
         mem_mb=1000,
     params:
+        code=code_of("draw_theory"),
         seed=RUN.seed,
         captions=captions_of("draw_theory"),
     message:
