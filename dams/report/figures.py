@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from dams.experiments.methods import METHODS
 from dams.experiments.records import write_csv
+from dams.report.colours import BLACK, BLUE, BROWN, GREEN, ORANGE, PALE, PINK, SKY, VERMILION
 from dams.report.run_files import files_of
 
 STYLE: Any = {
@@ -39,7 +40,7 @@ STYLE: Any = {
 
 @dataclass(frozen=True)
 class Line:
-    """How a method is drawn, apart from the rest by colour, dash and marker alike (colours of Okabe and Ito)."""
+    """How a method is drawn, apart from the rest by colour, dash and marker alike."""
 
     color: str
     dash: Any
@@ -59,15 +60,15 @@ class Line:
 
 # The oracle is a broad pale band, so that the closed form, which all but covers it, still shows it on both sides.
 LINES = {
-    "oracle": Line("#a6a6a6", "-", "", width=5.0),
-    "source": Line("#d55e00", "-", "s"),
-    "imputed": Line("#e69f00", (0, (1, 1)), "D"),
-    "closed_form": Line("#0072b2", "--", "o"),
-    "closed_form_as_published": Line("#56b4e9", ":", "x"),
-    "nonparametric": Line("#009e73", "-.", "^"),
-    "two_way": Line("#cc79a7", (0, (3, 1, 1, 1, 1, 1)), "v"),
+    "oracle": Line(PALE, "-", "", width=5.0),
+    "source": Line(VERMILION, "-", "s"),
+    "imputed": Line(ORANGE, (0, (1, 1)), "D"),
+    "closed_form": Line(BLUE, "--", "o"),
+    "closed_form_as_published": Line(SKY, ":", "x"),
+    "nonparametric": Line(GREEN, "-.", "^"),
+    "two_way": Line(PINK, (0, (3, 1, 1, 1, 1, 1)), "v"),
 }
-_OTHERS = [Line("#000000", "--", "+"), Line("#8c510a", "-.", "*")]
+_OTHERS = [Line(BLACK, "--", "+"), Line(BROWN, "-.", "*")]
 
 
 def line_of(method: str) -> Line:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dams.datasets.registry import title_of
+from dams.report.colours import BLUE, BROWN, GREEN, PINK, SKY, VERMILION
 from dams.report.evidence import Evidence, NotTestable
 from dams.report.figures import new_figure, say_what_lies_above, say_why_empty
 from dams.report.paper import SYNTHETIC, read_errata, read_published
@@ -22,14 +23,14 @@ COLUMNS = [
     *("published", "published_lower", "published_upper", "measured", "lower", "upper"),
     *("difference", "inside", "errata", "explanation", "missing"),
 ]
-# Colours of Okabe and Ito; the shape tells the data sets apart as well.
+# The shape tells the data sets apart as well.
 LOOKS = {
-    "redundant": ("#0072b2", "o"),
-    "confounded": ("#56b4e9", "D"),
-    "adult": ("#009e73", "^"),
-    "bank": ("#d55e00", "s"),
-    "thyroid": ("#cc79a7", "v"),
-    "eicu": ("#8c510a", "P"),
+    "redundant": (BLUE, "o"),
+    "confounded": (SKY, "D"),
+    "adult": (GREEN, "^"),
+    "bank": (VERMILION, "s"),
+    "thyroid": (PINK, "v"),
+    "eicu": (BROWN, "P"),
 }
 
 

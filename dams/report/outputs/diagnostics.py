@@ -12,17 +12,18 @@ from matplotlib.ticker import LogLocator, NullLocator
 from scipy.stats import norm
 
 from dams.datasets.registry import title_of
+from dams.report.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
 from dams.report.figures import Line, legend_below, new_figure
 
-# By colour, dash and marker alike (colours of Okabe and Ito).
+# By colour, dash and marker alike.
 _LINES = (
-    Line("#000000", "-", "s", width=2.2),
-    Line("#999999", "-", "o"),
-    Line("#d55e00", "--", "^"),
-    Line("#0072b2", "-.", "v"),
-    Line("#009e73", (0, (1, 1)), "D"),
-    Line("#cc79a7", (0, (5, 1)), "P"),
-    Line("#e69f00", (0, (3, 1, 1, 1)), "X"),
+    Line(BLACK, "-", "s", width=2.2),
+    Line(GREY, "-", "o"),
+    Line(VERMILION, "--", "^"),
+    Line(BLUE, "-.", "v"),
+    Line(GREEN, (0, (1, 1)), "D"),
+    Line(PINK, (0, (5, 1)), "P"),
+    Line(ORANGE, (0, (3, 1, 1, 1)), "X"),
 )
 # Marks of regimes, of which there may be many: six colours and eleven shapes have no common factor, so that the first
 # 66 marks differ, and the first eleven by shape alone.

@@ -10,6 +10,7 @@ from dams.datasets.eicu.names import HOSPITALS
 from dams.experiments.eicu.run import PREDICTORS
 from dams.experiments.eicu.scores import METRICS
 from dams.experiments.methods import METHODS
+from dams.report.colours import BLUE, GREY, VERMILION
 from dams.report.figures import legend_below, new_figure
 from dams.report.tables import Entry, Section, Table
 
@@ -23,11 +24,11 @@ _STABILISED = (
     "Closed form, corrected: solved with the target's Gram matrix, or with the source's carried over where that is "
     "estimated to predict the target better; the log of the run says which."
 )
-# Colour and shape both tell the groups apart (colours of Okabe and Ito).
+# Colour and shape both tell the groups apart.
 _GROUPS = {
-    "more often in H2: interval of r below 0": ("#0072b2", "^"),
-    "no clear difference: interval of r holds 0": ("#999999", "o"),
-    "more often in H1: interval of r above 0": ("#d55e00", "v"),
+    "more often in H2: interval of r below 0": (BLUE, "^"),
+    "no clear difference: interval of r holds 0": (GREY, "o"),
+    "more often in H1: interval of r above 0": (VERMILION, "v"),
 }
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 

@@ -11,13 +11,14 @@ from matplotlib.figure import Figure
 from dams.identification import corrupt_law, filter_distance
 from dams.missingness import apply_missingness
 from dams.moments import relative_rates
+from dams.report.colours import BLUE, GREEN, VERMILION
 from dams.report.figures import LINES, Line, legend_below, new_figure
 from dams.theory.coverage import simulate_coverage
 from dams.theory.examples import Confounded, Redundant
 from dams.theory.regularisation import penalised_fit
 
-# For families of curves that are not methods (colours of Okabe and Ito).
-FAMILY = (Line("#0072b2", "-", "o"), Line("#d55e00", "--", "s"), Line("#009e73", "-.", "^"))
+# For families of curves that are not methods.
+FAMILY = (Line(BLUE, "-", "o"), Line(VERMILION, "--", "s"), Line(GREEN, "-.", "^"))
 _SIMULATED_ROWS = 50_000
 
 
