@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from dams import Free, Nested, apply_missingness, check_ucar
+from dams import FreeRates, NestedRates, apply_missingness, check_ucar
 from dams.datasets import load_uci
 
-REGIMES = {"nested": Nested(), "free": Free()}
+REGIMES = {"nested": NestedRates(), "free": FreeRates()}
 # Dummies are named group_level.
 GROUP_SEPARATOR = "_"
 # Two features are often seen together if that many rows of either domain would show both, were they unrelated.
