@@ -95,8 +95,8 @@ def delete_at_random(
     """Zero entries of column j with probability `rates[j]`, in [0, 1], each on its own.
 
     `groups` numbers the groups of columns from 0 on, as `dams._columns.resolve_groups` does: the columns of a group,
-    which have one rate, are lost with one draw per row. `overwrite` says that X is a float array which nobody else needs:
-    large sweeps wait for memory more than anything.
+    which have one rate, are lost with one draw per row. `overwrite` says that X is a float array which nobody else
+    needs: large sweeps wait for memory more than anything.
     """
     if groups is not None and len(np.unique(groups)) == len(groups):
         groups = None

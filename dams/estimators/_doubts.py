@@ -20,6 +20,8 @@ MOST_CODES = 15
 HEAP = 0.05
 # … if the heap is so many times as large as the next, among so many different values.
 STANDS_OUT, MANY_VALUES = 4, 20
+# Rows, evenly spread, that show a heap.
+ENOUGH = 10_000
 # Share of zeros in the target from which on a source without any is remarkable, unless it is so by luck.
 REMARKABLE, LUCK = 0.05, 1e-3
 # A column with a mean this small beside its spread has been centred.
@@ -37,8 +39,8 @@ def warn_of_codes(X: Any, names: Sequence[Any] | None, always: Array) -> None:
     if columns:
         warn_user(
             f"The whole numbers from 0 on in {describe_columns(np.array(columns), names)} look like codes of "
-            "categories, of which code 0 counts as lost: one-hot encode them (pandas.get_dummies), or ignore this if they are "
-            "counts, or if 0 does stand for what is lost."
+            "categories, of which code 0 counts as lost: one-hot encode them (pandas.get_dummies), or ignore this if "
+            "they are counts, or if 0 does stand for what is lost."
         )
 
 
@@ -54,7 +56,10 @@ def _column(X: Any, j: int) -> Any:
 
 
 def _is_coded(column: Any) -> bool:
-    values, counts = np.unique(np.asarray(column, dtype=float), return_counts=True)
+    numbers = np.asarray(column, dtype=float)
+    if numbers.min(initial=0) < 0 or numbers.max(initial=0) > MOST_CODES:
+        return False
+    values, counts = np.unique(numbers, return_counts=True)
     if not 3 <= len(values) <= MOST_CODES + 1 or (values != np.arange(len(values))).any():
         return False
     if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
@@ -76,6 +81,8 @@ def warn_of_marks(X: Any, target: Any, names: Sequence[Any] | None, always: Arra
         return  # `warn_without_zeros` has said so
     heaped = np.zeros_like(always)
     for table, place, complete in zip((X, target), ("source", "target"), full, strict=True):
+        if sparse.issparse(table) and complete.any():
+            table = table.tocsc()
         heaps = {j: value for j in np.flatnonzero(complete).tolist() for value in _heap(_values(table, j))}
         heaped[list(heaps)] = True
         if heaps:
@@ -90,8 +97,8 @@ def warn_of_marks(X: Any, target: Any, names: Sequence[Any] | None, always: Arra
     if columns.size and (full[0] | always).all():
         warn_user(
             f"The source holds no zero in {describe_columns(columns, names)}, where {100 * lost[columns].max():.0f} % "
-            "of the target's rows do: was the source imputed or centred? Set what is missing to 0 in both, or ignore this "
-            "if the source records everything."
+            "of the target's rows do: was the source imputed or centred? Set what is missing to 0 in both, or ignore "
+            "this if the source records everything."
         )
 
 
@@ -101,8 +108,10 @@ def _values(table: Any, j: int) -> Array:
 
 def _heap(values: Array) -> list[float]:
     """The value that stands out by its frequency, if there is one."""
-    distinct, counts = np.unique(values, return_counts=True)
-    if len(distinct) < 2 or counts.max() < HEAP * len(values):
+    # Sorting all rows of a wide table would take longer than some fits.
+    shown = values[:: max(1, len(values) // ENOUGH)]
+    distinct, counts = np.unique(shown, return_counts=True)
+    if len(distinct) < 2 or counts.max() < HEAP * len(shown):
         return []
     centred = abs(values.mean()) < CENTRED * values.std()
     second = np.sort(counts)[-2]

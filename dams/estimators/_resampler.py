@@ -65,7 +65,7 @@ class Resampler(BaseEstimator, ABC):
     def _draws(
         self, X: Any, checked: Any, labels: Array, X_target: Any, n_draws: int, *, groups: Any, groups_target: Any
     ) -> list[Any]:
-        """Return `n_draws` draws of the rows, or one where nothing is random; `checked` is X as `read_rows` gives it."""
+        """Return `n_draws` draws of the rows, or one where nothing is random; `checked` is X as `read_rows` has it."""
         names, n_features = names_of(self), checked.shape[1]
         always = resolve_columns(self.always_recorded, n_features, names, parameter="always_recorded")
         together = resolve_groups(self.column_groups, n_features, names)

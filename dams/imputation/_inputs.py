@@ -69,8 +69,8 @@ def warn_of_constants(constant: BoolArray, marker: float, names: Any) -> None:
     if len(columns) and not np.isnan(marker):
         warn_user(
             f"There is one value beside {marker:g} in {describe_columns(columns, names)}: imputing makes a constant of "
-            "it, which carries nothing. If not every such entry is missing, mark those that are (missing_values=np.nan), "
-            "or leave the column out."
+            "it, which carries nothing. If not every such entry is missing, mark those that are "
+            "(missing_values=np.nan), or leave the column out."
         )
 
 

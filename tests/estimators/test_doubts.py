@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -118,6 +119,15 @@ def test_columns_imputed_by_a_constant(estimator, constant):
         f"The source holds no zero in column 'dose', but many times the value {observed.agg(constant):.4g}:"
     )
     assert "centred, or imputed by a constant? Set what is missing to 0 afterwards" in message
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, np.asarray])
+def test_a_target_imputed_by_a_constant_also_in_long_tables(kind):
+    source, y, target = sample(*LOSSES)
+    filled = target.mask(target == 0, 4.5)[["dose", "level"]].assign(smoker=target["smoker"])
+    repeated = [kind(np.tile(table.to_numpy(), (12, 1))) for table in (source, filled)]
+    (message,) = heard(TwoWayFilter(), repeated[0][:200], y[:200], X_target=repeated[1])
+    assert message.startswith("The target holds no zero in columns 0, 1, but many times the value 4.5: was it centred")
 
 
 def test_centred_columns():
