@@ -10,14 +10,14 @@ from benchmarks.toy import SCENARIOS, load_table
 from dams.datasets.registry import DATASETS
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import CellKey, Label, Sampler
-from dams.missingness import Free, Nested, Opposing
+from dams.missingness import FreeRates, NestedRates, OpposingRates
 
 SEED = 2023
 ROWS = 10_000
 REGIMES: dict[str, tuple[float | None, Sampler]] = {
-    "opposing": (0.1, Opposing(0.1)),
-    "nested": (None, Nested()),
-    "free": (None, Free()),
+    "opposing": (0.1, OpposingRates(0.1)),
+    "nested": (None, NestedRates()),
+    "free": (None, FreeRates()),
 }
 
 

@@ -19,9 +19,9 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from benchmarks.toy import TABLES, load_table, read_arguments
-from dams import Free, Nested, apply_missingness, check_ucar
+from dams import FreeRates, NestedRates, apply_missingness, check_ucar
 
-REGIMES = {"nested": Nested(), "free": Free()}
+REGIMES = {"nested": NestedRates(), "free": FreeRates()}
 # Dummies are named group_level.
 GROUP_SEPARATOR = "_"
 # Two features are often seen together if that many rows of either domain would show both, were they unrelated.

@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.toy import read_arguments
-from dams import ClosedFormRegressor, Free, apply_missingness
+from dams import ClosedFormRegressor, FreeRates, apply_missingness
 from dams.datasets.eicu.catalogue import catalogue
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.datasets.eicu.simulator import simulate_eicu_table
@@ -115,7 +115,7 @@ def recorded_twice(stays: int, seed: int) -> Iterator[dict[str, object]]:
     clean = simulate_eicu_table(stays, scenario="ucar", strength=0.0, random_state=seed)
     rng = np.random.default_rng([seed, stays])
     static = np.isin(clean.names, catalogue("test").static_names)
-    rates = [np.where(static, 0.0, m) for m in Free().sample(len(clean.names), rng)]
+    rates = [np.where(static, 0.0, m) for m in FreeRates().sample(len(clean.names), rng)]
     recorded = [clean.with_values(apply_missingness(clean.X, m, random_state=rng)) for m in rates]
     for features, columns in columns_of(clean).items():
         parts = [part.select(columns) for part in recorded]

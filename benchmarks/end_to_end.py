@@ -29,9 +29,9 @@ from dams.experiments.cells import split_rows
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
 from dams.imputation import MissForestImputer
-from dams.missingness import Free, Nested
+from dams.missingness import FreeRates, NestedRates
 
-REGIMES = {"nested": Nested(), "free": Free()}
+REGIMES = {"nested": NestedRates(), "free": FreeRates()}
 MODELS = {"linear": LinearRegression, "xgboost": lambda: xgboost.XGBRegressor(n_jobs=1), "mlp": MLPRegressor}
 # Rate draws and β of the design, by model; those of imputed are the same for all.
 DESIGN = {"linear": (50, 10), "xgboost": (20, 5), "mlp": (20, 5)}

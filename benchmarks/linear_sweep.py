@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
 from benchmarks.toy import load_table, read_arguments
-from dams import Free
+from dams import FreeRates
 from dams.experiments.cells import split_rows
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
@@ -60,7 +60,7 @@ def plain(table: pd.DataFrame, draws: int, betas: int) -> float:
     start = time.process_time()
     for _ in range(draws):
         source, _, target, test = split_rows(len(X), rng)
-        m_source, m_target = Free().sample(X.shape[1], rng)
+        m_source, m_target = FreeRates().sample(X.shape[1], rng)
         for _ in range(betas):
             y = X @ rng.uniform(0, 10, X.shape[1])
             X_source = corrupt(X[source], m_source, rng)
@@ -80,7 +80,7 @@ def plain(table: pd.DataFrame, draws: int, betas: int) -> float:
 
 def shared(table: pd.DataFrame, dataset: str, draws: int, betas: int, methods: tuple[str, ...] = METHODS) -> float:
     """CPU seconds of this project's way for as many cells."""
-    cells = tuple(CellKey(dataset, "free", None, Free(), draw) for draw in range(draws))
+    cells = tuple(CellKey(dataset, "free", None, FreeRates(), draw) for draw in range(draws))
     fits = tuple(Fit(method, "linear", draws, betas) for method in methods)
     block = Block("benchmark", dataset, "linear", 0, cells, fits, ("random_linear",), 0, 0)
     start = time.process_time()

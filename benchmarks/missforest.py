@@ -42,11 +42,11 @@ from dams.experiments.models import MODELS, Sample
 from dams.experiments.seeding import generator
 from dams.imputation import MissForestImputer
 from dams.imputation._forest import NumericTarget, bin_column, grow_forest
-from dams.missingness import Free, Nested, delete_at_random
+from dams.missingness import FreeRates, NestedRates, delete_at_random
 
 SEED = 2023
 DATASETS = ("thyroid", "adult", "bank")
-REGIMES = {"nested": Nested(), "free": Free()}
+REGIMES = {"nested": NestedRates(), "free": FreeRates()}
 ENGINES = ("missingpy", "fast")
 N_LABELS = 5
 

@@ -27,7 +27,7 @@ from benchmarks.toy import load_table, read_arguments
 from dams.datasets.arrays import load_covariates, save_covariates
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
-from dams.missingness import Free
+from dams.missingness import FreeRates
 
 ROOT = Path(__file__).parents[1]
 METHODS = ("oracle", "source", "nonparametric")
@@ -76,7 +76,7 @@ def run_one(data: Path, group: str, rows: int, columns: int, betas: int, draws: 
     table = load_covariates(data).sample(rows, random_state=0)
     # From rare to frequent dummies alike: every part of the columns looks like the whole.
     table = table.iloc[:, np.linspace(0, table.shape[1] - 1, columns).round().astype(int)]
-    cells = tuple(CellKey(data.stem, "free", None, Free(), draw) for draw in range(draws))
+    cells = tuple(CellKey(data.stem, "free", None, FreeRates(), draw) for draw in range(draws))
     fits = tuple(Fit(method, model, draws, betas) for model, method in GROUPS[group])
     block = Block("benchmark", data.stem, group, 0, cells, fits, ("random_linear",), 0, 2023)
     with warnings.catch_warnings():

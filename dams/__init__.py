@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from dams.diagnostics import UCARReport, check_ucar
     from dams.estimators import (
         ClosedFormRegressor,
-        FilteredRegressor,
+        FilteredEstimator,
         MissingnessFilter,
+        TwoWayEstimator,
         TwoWayFilter,
-        TwoWayRegressor,
     )
-    from dams.missingness import Free, Nested, Opposing, apply_missingness
+    from dams.missingness import FreeRates, NestedRates, OpposingRates, apply_missingness
     from dams.relative import RelativeMissingness, estimate_relative_missingness
 
 __version__ = "0.1.0"
@@ -24,14 +24,14 @@ __version__ = "0.1.0"
 # Resolved on first use: the workflow reads configurations without waiting for scikit-learn.
 _EXPORTS = {
     "ClosedFormRegressor": "dams.estimators",
-    "FilteredRegressor": "dams.estimators",
-    "Free": "dams.missingness",
+    "FilteredEstimator": "dams.estimators",
+    "FreeRates": "dams.missingness",
     "MissingnessFilter": "dams.estimators",
-    "Nested": "dams.missingness",
-    "Opposing": "dams.missingness",
+    "NestedRates": "dams.missingness",
+    "OpposingRates": "dams.missingness",
     "RelativeMissingness": "dams.relative",
     "TwoWayFilter": "dams.estimators",
-    "TwoWayRegressor": "dams.estimators",
+    "TwoWayEstimator": "dams.estimators",
     "UCARReport": "dams.diagnostics",
     "apply_missingness": "dams.missingness",
     "check_ucar": "dams.diagnostics",
@@ -40,14 +40,14 @@ _EXPORTS = {
 
 __all__ = [
     "ClosedFormRegressor",
-    "FilteredRegressor",
-    "Free",
+    "FilteredEstimator",
+    "FreeRates",
     "MissingnessFilter",
-    "Nested",
-    "Opposing",
+    "NestedRates",
+    "OpposingRates",
     "RelativeMissingness",
+    "TwoWayEstimator",
     "TwoWayFilter",
-    "TwoWayRegressor",
     "UCARReport",
     "apply_missingness",
     "check_ucar",

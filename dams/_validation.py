@@ -129,8 +129,15 @@ def _as_floats(X: Any) -> np.ndarray:
         return np.empty(0)
 
 
+def refuse_arrow(X: Any, *, name: str) -> None:
+    """Raise for an Arrow table, whose columns are neither named nor read as those of a DataFrame."""
+    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):
+        raise TypeError(f"{name} is a {type(X).__module__.split('.')[0]} {type(X).__name__}: give {name}.to_pandas().")
+
+
 def refuse_unusable(X: Any, *, name: str) -> None:
     """Raise where X holds what is no number, NaN or, if dense, infinite values, and name the columns."""
+    refuse_arrow(X, name=name)
     refuse_text(X, name=name)
     refuse_nan(X, name=name)
     if not sparse.issparse(X):
@@ -156,7 +163,7 @@ def refuse_text_labels(y: Any) -> None:
     for value in _first_that_is_no_number(values.ravel()) if values.dtype.kind in NO_NUMBER_KINDS else ():
         raise ValueError(
             f"y holds {_show(value)}, which is no number, and a regressor needs numbers: encode the labels, or use "
-            "FilteredRegressor or TwoWayRegressor with a classifier."
+            "FilteredEstimator or TwoWayEstimator with a classifier."
         )
 
 
@@ -173,6 +180,7 @@ def match_columns(X_target: Any, names: Sequence[Any] | None, n_features: int) -
 
     DataFrames are matched by name, of whatever type. Without names the number of columns must agree.
     """
+    refuse_arrow(X_target, name="X_target")
     target_names = column_names(X_target)
     if names is not None and target_names is not None:
         return X_target if target_names == list(names) else _reorder(X_target, target_names, list(names))
@@ -219,3 +227,13 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         f"X must have the columns that {type(estimator).__name__} was fitted with, in the same order. {found}. "
         "Reorder or rename the columns."
     )
+
+
+def refuse_repeated_names(X: Any, *, name: str) -> None:
+    """Raise where two columns have one name: what is said of a column would not tell which is meant."""
+    names = column_names(X)
+    repeated = np.flatnonzero(pd.Series(names, dtype=object).duplicated()) if names is not None else np.array([])
+    if repeated.size:
+        raise ValueError(
+            f"{name} has more than one {describe_columns(repeated, names)}: give every column a name of its own."
+        )

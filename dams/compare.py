@@ -102,7 +102,7 @@ def _summary(relative: RelativeMissingness) -> list[str]:
     if not relative.is_proper:
         lines.append(
             f"The target shows more in {_columns(more.sum())}, and deleting can't imitate that: use "
-            "ClosedFormRegressor or TwoWayRegressor."
+            "ClosedFormRegressor or TwoWayEstimator."
         )
     elif not (more | open_).any():
         lines.append("Deleting source values can imitate the target: any of the estimators will do.")
@@ -119,7 +119,7 @@ def _summary(relative: RelativeMissingness) -> list[str]:
                 "holds 0."
             )
         lines.append(
-            "ClosedFormRegressor and TwoWayRegressor will do in any case, FilteredRegressor where the target shows no "
+            "ClosedFormRegressor and TwoWayEstimator will do in any case, FilteredEstimator where the target shows no "
             "more than the source."
         )
     whole = (relative.q_source == 1) & (relative.q_target == 1)

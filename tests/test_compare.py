@@ -82,7 +82,7 @@ def test_a_column_that_shows_more_by_chance_is_reconciled_with_the_verdict(compa
     _, told = compare(source, target)
     assert "Deleting source values can imitate the target, as far as all columns together tell." in told
     assert "Taken alone, 1 column would say that the target shows more; an exact test" in told
-    assert "FilteredRegressor where the target shows no more than the source" in told
+    assert "FilteredEstimator where the target shows no more than the source" in told
 
 
 def test_a_rejection_says_where_to_read_on(clean, domains, compare):

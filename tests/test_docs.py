@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from dams import ClosedFormRegressor, FilteredRegressor, apply_missingness, estimate_relative_missingness
+from dams import ClosedFormRegressor, FilteredEstimator, apply_missingness, estimate_relative_missingness
 from dams.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -81,11 +81,11 @@ def test_the_recipes_reach_the_oracle_and_the_wrong_way_round_does_not(page, tab
     scaler = StandardScaler().fit(X_source)
     centred = scaler.transform(X_source), scaler.transform(X_target)
     with pytest.warns(UserWarning, match="Neither source nor target holds a zero"):
-        wrong = FilteredRegressor(Ridge()).fit(centred[0], y_source, X_target=centred[1])
+        wrong = FilteredEstimator(Ridge()).fit(centred[0], y_source, X_target=centred[1])
     assert wrong.score(scaler.transform(X_target), y) == pytest.approx(plain, abs=0.01)
     # A step that divides changes nothing.
     np.testing.assert_allclose(page["routed"].predict(X_target), page["linear"].predict(X_target), rtol=1e-8)
-    assert page["tuned"].estimator_.best_params_["alpha"] in (0.1, 1.0, 10.0)
+    assert page["tuned"].estimators_[0].best_params_["alpha"] in (0.1, 1.0, 10.0)
 
 
 def test_folds_of_the_source_score_the_source_and_filtered_rows_the_target(page, tables):

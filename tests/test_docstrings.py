@@ -35,7 +35,7 @@ def test_examples_run(name):
     assert runner.failures == 0, "".join(report)
 
 
-@pytest.mark.parametrize("name", ["ClosedFormRegressor", "FilteredRegressor", "MissingnessFilter"])
+@pytest.mark.parametrize("name", ["ClosedFormRegressor", "FilteredEstimator", "MissingnessFilter"])
 def test_every_estimator_has_an_example_and_its_parameters_described(name):
     estimator = getattr(dams, name)
     assert ">>>" in estimator.__doc__

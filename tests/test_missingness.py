@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dams import Free, Nested, Opposing, apply_missingness
+from dams import FreeRates, NestedRates, OpposingRates, apply_missingness
 from dams.missingness import delete_at_random
 
 RATES = np.array([0.0, 0.1, 0.5, 0.9])
@@ -236,14 +236,14 @@ def test_a_vector_is_refused(clean):
 @settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 2**32), source_high=st.floats(0, 0.99), extra_high=st.floats(0, 0.99))
 def test_nested_targets_lose_at_least_as_much(seed, source_high, extra_high):
-    source, target = Nested(source_high, extra_high).sample(30, np.random.default_rng(seed))
+    source, target = NestedRates(source_high, extra_high).sample(30, np.random.default_rng(seed))
     assert (target >= source).all()
     assert (source >= 0).all() and (source <= source_high).all()
     assert (target < 1).all()
 
 
 def test_nested_draws_the_stated_law():
-    source, target = Nested(0.5, 0.5).sample(100_000, np.random.default_rng(0))
+    source, target = NestedRates(0.5, 0.5).sample(100_000, np.random.default_rng(0))
     extra = (target - source) / (1 - source)
     for drawn in (source, extra):
         np.testing.assert_allclose(np.quantile(drawn, [0.25, 0.5, 0.75]), [0.125, 0.25, 0.375], atol=0.01)
@@ -251,7 +251,7 @@ def test_nested_draws_the_stated_law():
 
 
 def test_free_rates_are_uniform_and_of_either_order():
-    source, target = Free(0.9).sample(100_000, np.random.default_rng(0))
+    source, target = FreeRates(0.9).sample(100_000, np.random.default_rng(0))
     for drawn in (source, target):
         np.testing.assert_allclose(np.quantile(drawn, [0.0, 0.5, 1.0]), [0, 0.45, 0.9], atol=0.01)
     assert abs(np.corrcoef(source, target)[0, 1]) < 0.02
@@ -260,7 +260,7 @@ def test_free_rates_are_uniform_and_of_either_order():
 
 def test_opposing_rates_alternate_and_draw_nothing():
     rng = np.random.default_rng(0)
-    source, target = Opposing(0.1).sample(3, rng)
+    source, target = OpposingRates(0.1).sample(3, rng)
     np.testing.assert_allclose(source, [0.9, 0.1, 0.9])
     np.testing.assert_allclose(target, [0.1, 0.9, 0.1])
     assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state
@@ -306,11 +306,11 @@ def test_overwriting_gives_the_same_and_allocates_nothing():
 @pytest.mark.parametrize(
     ("sampler", "message"),
     [
-        (lambda: Nested(source_high=2), r"source_high must lie in \[0, 1\], got 2"),
-        (lambda: Nested(extra_high=-0.1), r"extra_high must lie in \[0, 1\], got -0.1"),
-        (lambda: Free(1.5), r"high must lie in \[0, 1\], got 1.5"),
-        (lambda: Opposing(5), "epsilon must lie between 0 and 1, got 5"),
-        (lambda: Opposing(0), "epsilon must lie between 0 and 1, got 0"),
+        (lambda: NestedRates(source_high=2), r"source_high must lie in \[0, 1\], got 2"),
+        (lambda: NestedRates(extra_high=-0.1), r"extra_high must lie in \[0, 1\], got -0.1"),
+        (lambda: FreeRates(1.5), r"high must lie in \[0, 1\], got 1.5"),
+        (lambda: OpposingRates(5), "epsilon must lie between 0 and 1, got 5"),
+        (lambda: OpposingRates(0), "epsilon must lie between 0 and 1, got 0"),
     ],
 )
 def test_samplers_of_impossible_rates_are_refused(sampler, message):

@@ -1,7 +1,7 @@
 """scikit-learn estimators that adapt to the target's missingness rates."""
 
 from dams.estimators.closed_form import ClosedFormRegressor
-from dams.estimators.filtered import FilteredRegressor, MissingnessFilter
-from dams.estimators.two_way import TwoWayFilter, TwoWayRegressor
+from dams.estimators.filtered import FilteredEstimator, MissingnessFilter
+from dams.estimators.two_way import TwoWayEstimator, TwoWayFilter
 
-__all__ = ["ClosedFormRegressor", "FilteredRegressor", "MissingnessFilter", "TwoWayFilter", "TwoWayRegressor"]
+__all__ = ["ClosedFormRegressor", "FilteredEstimator", "MissingnessFilter", "TwoWayEstimator", "TwoWayFilter"]

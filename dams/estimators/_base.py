@@ -1,19 +1,26 @@
-"""What the adjusted estimators share: how rows are read, how source and target are compared."""
+"""What the adjusted estimators share: how rows are read, how source and target are compared, where draws come from."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from dams._columns import resolve_columns, resolve_groups
 from dams._validation import (
     check_columns,
     check_covariates,
     describe_columns,
     match_columns,
+    refuse_repeated_names,
     refuse_unusable,
     warn_user,
 )
+from dams.estimators._doubts import warn_of_codes, warn_of_marks
 from dams.relative import RelativeMissingness, count_nonzero, from_counts, warn_without_zeros
 
 # Of 40 closed forms with 20 source values of a feature none was worse than the label mean, with 10 three, with 5 five.
@@ -22,30 +29,86 @@ FEW_VALUES = 20
 FAR_MORE = 10
 
 
+class _NotGiven(Enum):
+    NOT_GIVEN = "not given"
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+# Default of X_target: leaving it out is mostly forgetting it, and None says on purpose that there is no shift.
+NOT_GIVEN = _NotGiven.NOT_GIVEN
+
+
+def target_or_warn(X_target: Any) -> Any:
+    """Return the target's rows, or None where there are none; warn where they were left out rather than denied."""
+    if X_target is not NOT_GIVEN:
+        return X_target
+    warn_user(
+        "Nothing is adapted: give fit the target's rows as X_target, or X_target=None to say that there is no shift. "
+        "What calibrates or searches around this estimator (CalibratedClassifierCV, GridSearchCV) works on source rows "
+        "and undoes the adaptation: put it inside, as the base estimator."
+    )
+    return None
+
+
 def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = True, **options: Any) -> Any:
     """Return X as float array or CSR matrix, and y if given, by scikit-learn's `validate_data`; and what it leaves out.
 
-    That are messages about text, NaN and infinite values that name columns and say what to do, and a look at column
-    labels that are not names.
+    These are messages about text, NaN and infinite values that name columns and say what to do, a look at column
+    labels that are not names, and in `fit` (`reset`) at columns that look like codes of categories.
     """
     refuse_unusable(X, name="X")
+    if reset:
+        refuse_repeated_names(X, name="X")
     check_columns(estimator, X, reset=reset)
-    return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options)
+    checked = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options)
+    if reset:
+        always = getattr(estimator, "always_recorded", None)
+        names = names_of(estimator)
+        warn_of_codes(X, names, resolve_columns(always, estimator.n_features_in_, names, parameter="always_recorded"))
+    return checked
 
 
-def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tuple[Any, RelativeMissingness]:
+def names_of(estimator: BaseEstimator) -> list[Any] | None:
+    """Names of the columns that an estimator was fitted with, of whatever type."""
+    return list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else estimator._column_names
+
+
+def share_columns(estimator: BaseEstimator, other: BaseEstimator) -> None:
+    """Give `estimator` what `other` knows of the columns: the same rows need not be read twice."""
+    for name in ("n_features_in_", "feature_names_in_", "_column_names"):
+        if hasattr(other, name):
+            setattr(estimator, name, getattr(other, name))
+
+
+def compare_with_target(
+    estimator: BaseEstimator,
+    X: Any,
+    X_target: Any,
+    *,
+    always_recorded: Any = None,
+    column_groups: Any = None,
+    groups: Any = None,
+    groups_target: Any = None,
+) -> tuple[Any, RelativeMissingness]:
     """Check the target covariates against the validated source X and estimate the relative missingness.
+
+    `always_recorded` columns have r = 0, the columns of a group one r, that of "any of them is nonzero".
 
     Returns
     -------
     The target covariates as float array or CSR matrix in the source's column order, and the estimate.
     """
-    names = list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else estimator._column_names
+    names = names_of(estimator)
     target = check_covariates(match_columns(X_target, names, X.shape[1]), name="X_target")
-    counts = count_nonzero(X), count_nonzero(target), X.shape[0], target.shape[0]
+    always = resolve_columns(always_recorded, X.shape[1], names, parameter="always_recorded")
+    together = resolve_groups(column_groups, X.shape[1], names)
+    counts = _count_together(X, together), _count_together(target, together), X.shape[0], target.shape[0]
     warn_without_zeros(*counts)
+    warn_of_marks(X, target, names, always)
     relative = from_counts(*counts, feature_names=names)
-    few = np.flatnonzero((counts[0] < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source))
+    few = np.flatnonzero((counts[0] < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source) & ~always)
     if few.size:
         warn_user(
             f"The source has a value in {counts[0][few].min()} of {X.shape[0]} rows of "
@@ -53,18 +116,32 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
             "learned from so few rows decides many predictions, and may be wrong by any factor. Drop what the source "
             "hardly records from both."
         )
-    return target, relative
+    r, lower, upper = (np.where(always, 0.0, limit) for limit in (relative.r, relative.lower, relative.upper))
+    return target, replace(relative, r=r, lower=lower, upper=upper)
 
 
-def filter_generator(random_state: Any) -> np.random.Generator:
-    """Return the generator of a filter's mask; an integer gives a stream that `apply_missingness` does not use.
+def _count_together(X: Any, together: np.ndarray) -> np.ndarray:
+    """Rows in which any column of a column's group is nonzero."""
+    counts = count_nonzero(X)
+    for group in np.flatnonzero(np.bincount(together) > 1):
+        columns = np.flatnonzero(together == group)
+        counts[columns] = np.count_nonzero(np.asarray((X[:, columns] != 0).sum(axis=1)))
+    return counts
 
-    Data corrupted with the seed that the filter is given would otherwise meet the same draws again, and the filter
-    would delete what is already lost.
+
+def draw_streams(random_state: Any, n_draws: int) -> tuple[np.random.Generator, list[np.random.Generator]]:
+    """Return a generator for what is learned, and one per draw: draw k is the same however many there are.
+
+    An integer gives streams that `apply_missingness` does not use. Data corrupted with the seed that the filter is
+    given would otherwise meet the same draws again, and the filter would delete what is already lost.
     """
-    if isinstance(random_state, (int, np.integer)):
+    if isinstance(random_state, np.random.RandomState):
+        random_state = np.random.SeedSequence(random_state.randint(2**31, size=4).tolist())
+    elif isinstance(random_state, int | np.integer):
         random_state = np.random.SeedSequence(int(random_state), spawn_key=(1,))
-    return np.random.default_rng(random_state)
+    first = np.random.default_rng(random_state)
+    learning, *others = first.spawn(n_draws)
+    return learning, [first, *others]
 
 
 def warn_if_constant(labels: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 
 BOOSTING = {"max_iter": 20, "max_leaf_nodes": 15, "learning_rate": 0.3, "max_bins": 63, "early_stopping": False}
-FOREST = {"n_estimators": 10, "min_samples_leaf": 2, "max_features": 0.5, "n_jobs": 1}
+FOREST = {"n_estimators": 10, "min_samples_leaf": 2, "max_features": 0.5}
 
 
 def boosted_trees(seed: int, **changes: Any) -> HistGradientBoostingClassifier:

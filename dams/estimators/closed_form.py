@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dams._sklearn import StrOptions, fit_context
 from dams._validation import refuse_text_labels
-from dams.estimators._base import compare_with_target, read_rows, warn_if_constant
+from dams.estimators._base import NOT_GIVEN, compare_with_target, read_rows, target_or_warn, warn_if_constant
 from dams.estimators.stabilise import FoldedMoments, Gram, StabilisedFit, fit_stabilised
 from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
@@ -109,8 +109,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.stabilise = stabilise
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, X_target: Any = None) -> ClosedFormRegressor:
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, X_target: Any = NOT_GIVEN) -> ClosedFormRegressor:
         """Fit on labelled source rows and unlabelled target rows.
 
         Parameters
@@ -121,7 +121,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Source labels.
         X_target : like X, of shape (n_t, d), or None
             Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
-            least squares.
+            least squares; so does leaving it out, with a warning.
         """
         refuse_text_labels(y)
         X, y = read_rows(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
@@ -131,6 +131,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for name in ("shrinkage_", "weight_"):
             self.__dict__.pop(name, None)
         warn_if_constant(labels)
+        X_target = target_or_warn(X_target)
         if X_target is None:
             fit = least_squares(Moments.of(X, labels), fit_intercept=self.fit_intercept)
         else:

@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils.parallel import Parallel, delayed
 
 from dams._validation import as_pandas
-from dams.estimators._base import compare_with_target, filter_generator, read_rows
+from dams.estimators._averaged import AveragedEstimator
+from dams.estimators._base import draw_streams
 from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._conditional import ConditionalLaw
-from dams.estimators.filtered import FilteredRegressor
+from dams.estimators._resampler import Resampler
 from dams.missingness import delete_at_random, with_zero
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
+# Models whose predictions are averaged: docs/two_way.md has what more and fewer are worth.
+N_DRAWS = 3
 
 
-class TwoWayFilter(BaseEstimator):
+class TwoWayFilter(Resampler):
     """Turn labelled source rows into rows with the target's law, whatever the sign of the relative missingness.
 
     Under UCAR, for v ≠ 0 and rest = (X̃_{−j}, Y), P^t(X̃_j = v | rest) = (1 − r_j) P^s(X̃_j = v | rest). So where r_j < 0
     a source zero becomes a value with probability −r_j π/(1 − π), π = P^s(X̃_j ≠ 0 | rest), and the value is drawn from
     P^s(X̃_j | X̃_j ≠ 0, rest); where r_j > 0 a value becomes zero with probability r_j. Features are filled one after
-    another, each given the others as they then stand, those with the least to fill first; deletion comes last.
+    another, each given the others as they then stand, those with the least to fill first; deletion comes last. Columns
+    that are lost as one are one feature: where all of them are zero, all are filled from one donor row.
 
     Only features whose whole interval of r̂ lies below zero (`RelativeMissingness.improper`) are filled. Where there is
     none, this is `MissingnessFilter`.
 
     Parameters
     ----------
-    n_draws : int
-        Copies of the source rows, each filled and filtered on its own and stacked, where anything is filled. They share
-        the learned laws; more of them lower the noise of the draws, and a base estimator then sees more rows.
+    always_recorded : list of columns, mask or None
+        Columns that are never lost, by name or position: their r is 0, and nothing is deleted or filled in.
+    column_groups : list of lists of columns or None
+        Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
+        in as one.
+    n_jobs : int or None
+        Threads that grow the forests; the result does not depend on it. The boosted trees take OpenMP's threads.
+    verbose : int
+        Above 0, print a line per feature that is filled.
     random_state : int, Generator or None
         Seed of all draws.
 
@@ -46,97 +55,204 @@ class TwoWayFilter(BaseEstimator):
     ----------
     relative_missingness_ : RelativeMissingness or None
         The estimate; None without target data.
+    rates_ : array of shape (d,)
+        max(r̂, 0), the rates of deletion.
     filled_ : array of bool, shape (d,)
-        Which features were filled.
+        Which columns were filled.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    See Also
+    --------
+    MissingnessFilter : Only deletes, at next to no cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dams import TwoWayFilter, apply_missingness
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(1, 4, size=(4_000, 2)).astype(float)
+    >>> source = apply_missingness(X[:2_000], [0.6, 0.1], random_state=1)
+    >>> target = apply_missingness(X[2_000:], [0.2, 0.5], random_state=2)
+    >>> rows, labels = TwoWayFilter(random_state=0).fit_resample(source, X[:2_000, 0], X_target=target)
+    >>> (rows != 0).mean(axis=0).round(1)
+    array([0.8, 0.5])
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state", np.random.Generator],
+        **Resampler._parameter_constraints,
+        "n_jobs": AveragedEstimator._parameter_constraints["n_jobs"],
+        "verbose": ["verbose"],
     }
     _choices: Choices = SHIPPED
 
-    def __init__(self, *, n_draws: int = 3, random_state: Any = None):
-        self.n_draws = n_draws
+    def __init__(
+        self,
+        *,
+        always_recorded: Any = None,
+        column_groups: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ):
+        self.always_recorded = always_recorded
+        self.column_groups = column_groups
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit_resample(self, X: Any, y: Any, X_target: Any = None) -> tuple[Any, Array]:
-        """Return rows and labels distributed as in the target; see `ClosedFormRegressor.fit` for the parameters.
+    def _to_fill(self, relative: RelativeMissingness) -> Array:
+        return relative.improper
 
-        A DataFrame comes back as one, a sparse matrix as a CSR matrix (it is held densely meanwhile if anything is
-        filled).
-        """
-        checked, labels = read_rows(self, X, y, multi_output=True, ensure_min_samples=2)
-        rng = filter_generator(self.random_state)
-        self.relative_missingness_: RelativeMissingness | None = None
-        self.filled_ = np.zeros(checked.shape[1], dtype=bool)
-        rates = np.zeros(checked.shape[1])
-        if X_target is not None:
-            _, self.relative_missingness_ = compare_with_target(self, checked, X_target)
-            self.filled_, rates = self.relative_missingness_.improper, self.relative_missingness_.filter_rates
+    def _draw(self, rows: Any, checked: Any, labels: Array, together: Array, n_draws: int) -> list[Any]:
         if not self.filled_.any():
-            # A DataFrame stays one, so that the base estimator may select columns by name.
-            return delete_at_random(X if hasattr(X, "columns") else checked, rates, rng), labels
+            _, streams = draw_streams(self.random_state, n_draws)
+            return [delete_at_random(rows, self.rates_, rng, groups=together) for rng in streams]
         assert self.relative_missingness_ is not None
-        values = checked.toarray() if sparse.issparse(checked) else checked
-        r = np.where(self.filled_, self.relative_missingness_.r, 0.0)
-        filled = _fill(values, labels, r, self.n_draws, rng, self._choices)
-        stacked = np.vstack([delete_at_random(copy, rates, rng) for copy in filled])
-        return _like(stacked, X), np.concatenate([labels] * self.n_draws)
+        draws = two_way_draws(
+            checked.toarray() if sparse.issparse(checked) else checked,
+            labels,
+            self.relative_missingness_,
+            together=together,
+            n_draws=n_draws,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            choices=self._choices,
+        )
+        return [_like(draw, rows) for draw in draws]
 
 
-class TwoWayRegressor(FilteredRegressor):
+class TwoWayEstimator(AveragedEstimator):
     """Fit any estimator on source data brought to the target's missingness rates, up or down.
 
-    `FilteredRegressor` for relative missingness of either sign: values that the target records better are filled in
-    from their conditional law (`TwoWayFilter`). Equal to it, bit for bit, where there is nothing to fill.
+    `FilteredEstimator` for relative missingness of either sign: values that the target records better are filled in
+    from their conditional law (`TwoWayFilter`). Equal to it with as many draws, bit for bit, where there is nothing to
+    fill.
 
     Parameters
     ----------
     estimator : scikit-learn regressor or classifier
         Fitted on the adjusted source rows; DataFrames reach it as DataFrames.
     n_draws : int
-        Adjusted copies of the source rows that the base estimator is fitted on, where anything is filled.
+        Models, each fitted on source rows filled and filtered anew, whose predictions are averaged. The conditional
+        laws are learned once.
+    always_recorded : list of columns, mask or None
+        Columns that are never lost, by name or position: their r is 0, and nothing is deleted or filled in.
+    column_groups : list of lists of columns or None
+        Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
+        in as one.
+    n_jobs : int or None
+        Processes that fit the models of the draws, and threads that grow the forests behind the filled values; the
+        result does not depend on it.
+    verbose : int
+        Above 0, print a line per feature that is filled.
     random_state : int, Generator or None
-        Seed of all draws. The base estimator keeps its own.
+        Seed of all draws. The base estimator keeps its own, the same in every draw.
 
     Attributes
     ----------
-    estimator_ : the fitted base estimator
+    estimators_ : list of the fitted base estimators
+        One per draw; a single one where nothing is adjusted.
     filter_ : TwoWayFilter
     relative_missingness_ : RelativeMissingness or None
+    classes_, coef_, intercept_, feature_importances_
+        Where all of `estimators_` have them; of the last three the means.
+
+    See Also
+    --------
+    FilteredEstimator : Only deletes, at next to no cost.
+    ClosedFormRegressor : For linear models, without draws.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from dams import FilteredRegressor, TwoWayRegressor, apply_missingness
+    >>> from dams import TwoWayEstimator, apply_missingness
     >>> rng = np.random.default_rng(0)
     >>> X = np.repeat(rng.integers(0, 2, size=(4_000, 1)), 2, axis=1).astype(float)
     >>> y = X @ [1.0, 2.0]
     >>> source = apply_missingness(X[:2_000], [0.9, 0.1], random_state=1)
     >>> target = apply_missingness(X[2_000:], [0.1, 0.9], random_state=2)
-    >>> models = [kind(DecisionTreeRegressor(), random_state=0) for kind in (FilteredRegressor, TwoWayRegressor)]
-    >>> one_way, two_way = [m.fit(source, y[:2_000], X_target=target).score(target, y[2_000:]) for m in models]
-    >>> bool(one_way < 0.6 < 0.8 < two_way)
+    >>> unadjusted = LinearRegression().fit(source, y[:2_000]).score(target, y[2_000:])
+    >>> model = TwoWayEstimator(DecisionTreeRegressor(), random_state=0).fit(source, y[:2_000], X_target=target)
+    >>> bool(unadjusted < 0.0 < 0.8 < model.score(target, y[2_000:]))
     True
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **FilteredRegressor._parameter_constraints,
-        "n_draws": TwoWayFilter._parameter_constraints["n_draws"],
+        **AveragedEstimator._parameter_constraints,
+        "verbose": ["verbose"],
     }
 
-    def __init__(self, estimator: Any, *, n_draws: int = 3, random_state: Any = None):
-        super().__init__(estimator, random_state=random_state)
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_draws: int = N_DRAWS,
+        always_recorded: Any = None,
+        column_groups: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
         self.n_draws = n_draws
+        self.always_recorded = always_recorded
+        self.column_groups = column_groups
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
-    def _adjust(self, X: Any, checked: Any, labels: Any, X_target: Any) -> tuple[Any, Any]:
-        self.filter_ = TwoWayFilter(n_draws=self.n_draws, random_state=self.random_state)
-        return self.filter_.fit_resample(X, labels, X_target=X_target)
+    def _make_filter(self) -> TwoWayFilter:
+        return TwoWayFilter(
+            always_recorded=self.always_recorded,
+            column_groups=self.column_groups,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        )
+
+
+def two_way_draws(
+    X: Array,
+    y: Array,
+    relative: RelativeMissingness,
+    *,
+    together: Array | None = None,
+    n_draws: int = N_DRAWS,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    choices: Choices = SHIPPED,
+) -> list[Array]:
+    """Return `n_draws` copies of the source rows X, each filled and filtered to the target's rates on its own.
+
+    The laws behind the filled values are learned once, and draw k does not depend on how many there are. `together`
+    numbers the groups of columns that are lost as one.
+    """
+    learning, streams = draw_streams(random_state, n_draws)
+    together = np.arange(X.shape[1]) if together is None else together
+    copies = [X.copy() for _ in streams]
+    if relative.improper.any():
+        r = np.where(relative.improper, relative.r, 0.0)
+        _fill(
+            copies,
+            X,
+            _label_columns(y),
+            r,
+            together,
+            learning,
+            streams,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            choices=choices,
+        )
+    return [
+        delete_at_random(copy, relative.filter_rates, rng, groups=together, overwrite=True)
+        for copy, rng in zip(copies, streams, strict=True)
+    ]
 
 
 def fill_probabilities(probability: Array, expected: float) -> Array:
@@ -160,23 +276,50 @@ def fill_order(r: Array, *, most_first: bool = False) -> Array:
     return least_first[::-1] if most_first else least_first
 
 
-def _fill(X: Array, y: Array, r: Array, n_draws: int, rng: np.random.Generator, choices: Choices) -> list[Array]:
-    """Fill the features with r_j < 0 in `n_draws` copies of X, each given the others as they stand in that copy."""
-    labels = _label_columns(y)
-    folds = rng.permutation(len(X)) % choices.n_folds
-    copies = [X.copy() for _ in range(n_draws)]
-    for j in fill_order(r, most_first=choices.most_first):
-        values = X[:, j]
-        zeros = np.flatnonzero(values == 0)
-        expected = -r[j] * (len(values) - len(zeros))
+def _fill(
+    copies: list[Array],
+    X: Array,
+    labels: Array,
+    r: Array,
+    together: Array,
+    learning: np.random.Generator,
+    streams: list[np.random.Generator],
+    *,
+    n_jobs: int | None,
+    verbose: int,
+    choices: Choices,
+) -> None:
+    """Fill the features with r_j < 0 in copies of X, in place, each given the others as they stand in that copy."""
+    folds = learning.permutation(len(X)) % choices.n_folds
+    start = time.perf_counter()
+    _, first = np.unique(together, return_index=True)
+    order = fill_order(r[first], most_first=choices.most_first)
+    for number, group in enumerate(order, start=1):
+        columns = np.flatnonzero(together == group)
+        values = X[:, columns]
+        zeros = np.flatnonzero(~values.any(axis=1))
+        expected = -r[columns[0]] * (len(values) - len(zeros))
         # All copies have the same law, so what is learned from one serves all.
-        rest, seed = np.delete(copies[0], j, axis=1), int(rng.integers(2**31))
-        law = ConditionalLaw(rest, labels, values, folds, seed=seed, choices=choices)
-        for copy in copies:
-            rest = np.delete(copy[zeros], j, axis=1)
-            filled = rng.random(len(zeros)) < fill_probabilities(law.probability(rest, zeros), expected)
-            copy[zeros[filled], j] = law.draw(rest[filled], zeros[filled], rng)
-    return copies
+        rest, seed = np.delete(copies[0], columns, axis=1), int(learning.integers(2**31))
+        law = ConditionalLaw(rest, labels, values, folds, seed=seed, n_jobs=n_jobs, choices=choices)
+        fill = delayed(_fill_feature)
+        Parallel(n_jobs=n_jobs, require="sharedmem")(
+            fill(copy, columns, zeros, law, expected, rng) for copy, rng in zip(copies, streams, strict=True)
+        )
+        if verbose:
+            print(
+                f"[TwoWayFilter] feature {number} of {len(order)}, column {columns[0]}: {expected:.0f} of "
+                f"{len(zeros)} zeros filled, {time.perf_counter() - start:.1f} s"
+            )
+
+
+def _fill_feature(
+    copy: Array, columns: Array, zeros: Array, law: ConditionalLaw, expected: float, rng: np.random.Generator
+) -> None:
+    """Fill one feature of one copy, in place, in as many rows as are expected to be lost in the source alone."""
+    rest = np.delete(copy[zeros], columns, axis=1)
+    filled = rng.random(len(zeros)) < fill_probabilities(law.probability(rest, zeros), expected)
+    copy[np.ix_(zeros[filled], columns)] = law.draw(rest[filled], zeros[filled], rng)
 
 
 def _label_columns(y: Array) -> Array:
@@ -192,16 +335,15 @@ def _label_columns(y: Array) -> Array:
     return (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def _like(stacked: Array, X: Any) -> Any:
-    """Copies of X, stacked, in X's own form."""
+def _like(draw: Array, X: Any) -> Any:
+    """Rows like those of X, in X's own form."""
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
-        index = X.index.append([X.index] * (len(stacked) // len(X) - 1))
-        columns = {j: _typed(values, X.dtypes.iloc[j]) for j, values in enumerate(stacked.T)}
-        return pd.DataFrame(columns, index=index).set_axis(X.columns, axis=1)
+        columns = {j: _typed(values, X.dtypes.iloc[j]) for j, values in enumerate(draw.T)}
+        return pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
     if sparse.issparse(X):
-        return (sparse.csr_matrix if sparse.isspmatrix(X) else sparse.csr_array)(stacked)
-    return stacked
+        return (sparse.csr_matrix if sparse.isspmatrix(X) else sparse.csr_array)(draw)
+    return draw
 
 
 def _typed(values: Array, dtype: Any) -> Any:

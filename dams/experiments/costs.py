@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 CELL = 0.015
 FIT = {"xgboost": 0.06, "mlp": 0.3}
 PREPARATION = {"imputed": 0.4, "two_way": 0.9}
-# Copies of the training rows that a method stacks.
-COPIES = {"two_way": 3}
+# Draws of the training rows, on each of which a model is fitted.
+DRAWS = {"two_way": 3}
 # Scenarios have few columns, and cost so much of what tables cost.
 SCENARIO = 0.2
 # A job should last about so long: many times the seconds it takes to start, and short beside a whole run.
@@ -40,7 +40,7 @@ def cell_seconds(dataset: str, rows: int, fits: tuple[Fit, ...], n_kinds: int) -
         labels = max(fit.betas for fit in fits if fit.method == method) * n_kinds
         seconds += PREPARATION.get(method, 0.0) * (labels if METHODS[method].per_label else 1)
     for fit in fits:
-        seconds += FIT.get(fit.model, 0.0) * COPIES.get(fit.method, 1) * fit.betas * n_kinds
+        seconds += FIT.get(fit.model, 0.0) * DRAWS.get(fit.method, 1) * fit.betas * n_kinds
     return seconds * rows / 10_000 * (SCENARIO if is_scenario(dataset) else 1)
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from dams.experiments.costs import cell_seconds, cells_a_job
 from dams.experiments.methods import METHODS
-from dams.missingness import Free, Nested, Opposing
+from dams.missingness import FreeRates, NestedRates, OpposingRates
 
 # A job gets its block and needs neither the configuration nor the report: an edit there leaves records as they are.
 if TYPE_CHECKING:
     from dams.experiments.config import Config, Study
 
-Sampler = Nested | Free | Opposing
+Sampler = NestedRates | FreeRates | OpposingRates
 # What a block is called, in names of files too.
 BLOCK = "{study}/{dataset}-{group}-{number}"
 

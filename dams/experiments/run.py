@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import Block, Fit
 from dams.experiments.methods import METHODS
-from dams.experiments.models import MODELS, Sample
+from dams.experiments.models import MODELS, Sample, Training
 from dams.experiments.progress import Progress
 from dams.experiments.records import TIMINGS, as_records
 from dams.experiments.scores import score
@@ -91,7 +91,7 @@ class Prepared:
     """What a method made of a cell, for the labels of these numbers."""
 
     labels: np.ndarray
-    train: Sample
+    train: Training
     test: Sample
 
 

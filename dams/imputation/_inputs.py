@@ -63,6 +63,17 @@ def warn_of_small_units(spreads: FloatArray, categorical: BoolArray, names: Any)
         )
 
 
+def warn_of_constants(constant: BoolArray, marker: float, names: Any) -> None:
+    """Warn of columns with one observed value, which all rows get, as of 0/1 columns whose zeros are missing."""
+    columns = np.flatnonzero(constant)
+    if len(columns) and not np.isnan(marker):
+        warn_user(
+            f"There is one value beside {marker:g} in {describe_columns(columns, names)}: imputing makes a constant of "
+            "it, which carries nothing. If not every such entry is missing, mark those that are "
+            "(missing_values=np.nan), or leave the column out."
+        )
+
+
 def refuse_beyond_single_precision(X: FloatArray, names: Any) -> None:
     """Raise where X is too large for trees, as scikit-learn's would."""
     columns = np.flatnonzero((np.abs(np.nan_to_num(X)) > np.finfo(np.float32).max).any(axis=0))

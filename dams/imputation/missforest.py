@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, MissingValues, StrOptions
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from dams._sklearn import Interval, MissingValues, StrOptions, fit_context
 from dams._validation import check_columns, describe_columns, refuse_infinite, refuse_text
 from dams.imputation._forest import MAX_BINS, MAX_DEPTH
 from dams.imputation._forest.binning import FloatArray
@@ -24,6 +24,7 @@ from dams.imputation._inputs import (
     refuse_beyond_single_precision,
     refuse_nan,
     scales_for_trees,
+    warn_of_constants,
     warn_of_small_units,
 )
 from dams.imputation._missingpy import import_missingpy, run_missingpy
@@ -90,7 +91,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Notes
     -----
     A 0/1 column whose zeros are missing has one observed value. Its missing entries all become that value, and it
-    carries nothing afterwards.
+    carries nothing afterwards; `fit` warns of it.
 
     As in scikit-learn, trees read single precision and take values within 1e-7 for one. With `compat="inductive"`
     columns in too small or too large a unit are scaled for them; with `compat="missingpy"` the one gives a warning and
@@ -151,7 +152,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> MissForestImputer:
         """Compute first guesses, and with `compat="inductive"` the forests; y is ignored."""
         self._check_engine()
@@ -174,6 +175,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             ]
         )
         spreads = np.array([np.ptp(column[~lost]) for column, lost in zip(X.T, missing, strict=True)], dtype=float)
+        warn_of_constants((spreads == 0) & missing.any(axis=1), self._marker, names)
         self._scales = np.ones(X.shape[1])
         self._seed = int(np.random.default_rng(self.random_state).integers(2**32))
         if self.compat == "inductive":

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LinearRegression
 
-from dams import ClosedFormRegressor, Free, Nested, apply_missingness
+from dams import ClosedFormRegressor, FreeRates, NestedRates, apply_missingness
 from dams.estimators.closed_form import adjust_moments
 from dams.least_squares import least_squares
 from dams.moments import Moments
@@ -44,7 +44,7 @@ def small_shift(seed, rows=120, labels=1):
     rng = np.random.default_rng(seed)
     X, Y = clean_law(seed, 2 * rows, labels=labels)
     X[:5] = X[-5:] = np.arange(1, 9)  # a few rows that make sure no column is lost altogether
-    source, target = corrupt(X, *Free(0.6).sample(8, rng))
+    source, target = corrupt(X, *FreeRates(0.6).sample(8, rng))
     source[:5], target[-5:] = X[:5], X[-5:]
     return source, Y[:rows], target
 
@@ -53,7 +53,7 @@ def relative_error(found, true):
     return np.linalg.norm(found - true) / np.linalg.norm(true)
 
 
-@pytest.fixture(scope="module", params=[Nested(0.5, 0.5), Free(0.7)], ids=["nested", "free"])
+@pytest.fixture(scope="module", params=[NestedRates(0.5, 0.5), FreeRates(0.7)], ids=["nested", "free"])
 def large(request):
     """Source, labels, target, and the optimum that the clean sample's moments give under the target's rates."""
     X, Y = clean_law(3, ROWS)
@@ -145,7 +145,7 @@ def test_sparse_equals_dense(stabilise):
 @given(seed=seeds)
 def test_without_a_target_it_is_ordinary_least_squares(seed, fit_intercept):
     source, Y, _ = small_shift(seed)
-    model = ClosedFormRegressor(fit_intercept=fit_intercept).fit(source, Y[:, 0])
+    model = ClosedFormRegressor(fit_intercept=fit_intercept).fit(source, Y[:, 0], X_target=None)
     reference = LinearRegression(fit_intercept=fit_intercept).fit(source, Y[:, 0])
     np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-5, atol=1e-8)
     assert model.intercept_ == pytest.approx(reference.intercept_, rel=1e-5, abs=1e-8)
@@ -227,5 +227,5 @@ def test_what_belongs_to_an_earlier_fit_with_a_target_goes_with_it():
     X, y = rng.integers(0, 3, (200, 2)).astype(float), rng.normal(size=200)
     model = ClosedFormRegressor().fit(X, y, X_target=X[::2])
     assert hasattr(model, "weight_") and hasattr(model, "shrinkage_")
-    model.fit(X, y)
+    model.fit(X, y, X_target=None)
     assert not hasattr(model, "weight_") and not hasattr(model, "shrinkage_")

@@ -1,5 +1,8 @@
 """The estimators keep scikit-learn's contract: its own checks, pipelines, cloning, names, metadata routing."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,19 +14,21 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dams import ClosedFormRegressor, FilteredRegressor, MissingnessFilter, TwoWayRegressor, apply_missingness
+import dams
+from dams import ClosedFormRegressor, FilteredEstimator, TwoWayEstimator, apply_missingness
 
 ESTIMATORS = [
     ClosedFormRegressor(),
     ClosedFormRegressor(fit_intercept=False),
-    MissingnessFilter(),
-    FilteredRegressor(LinearRegression()),
-    FilteredRegressor(LogisticRegression()),
-    TwoWayRegressor(LinearRegression()),
-    TwoWayRegressor(LogisticRegression()),
+    FilteredEstimator(LinearRegression()),
+    FilteredEstimator(LogisticRegression()),
+    TwoWayEstimator(LinearRegression()),
+    TwoWayEstimator(LogisticRegression()),
 ]
 
 
+# The checks fit without a target.
+@pytest.mark.filterwarnings("ignore:Nothing is adapted")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -39,12 +44,13 @@ def shifted():
     return source, y[:300], target
 
 
+@pytest.mark.filterwarnings("ignore:The target records")
 @pytest.mark.parametrize(
     "estimator",
     [
         ClosedFormRegressor(),
-        FilteredRegressor(LinearRegression(), random_state=3),
-        TwoWayRegressor(LinearRegression(), random_state=3),
+        FilteredEstimator(LinearRegression(), random_state=3),
+        TwoWayEstimator(LinearRegression(), random_state=3),
     ],
 )
 def test_a_clone_fits_to_the_same_predictions(estimator, shifted):
@@ -78,7 +84,10 @@ def test_grid_search_over_the_gram(shifted):
     assert set(search.cv_results_["param_gram"]) == {"pooled", "target", "source"}
 
 
-def test_names_come_out_of_the_filter(shifted):
-    source, _, target = shifted
-    filtered = MissingnessFilter(random_state=0).set_output(transform="pandas").fit(source, X_target=target)
-    assert list(filtered.transform(source).columns) == ["a", "b", "c"]
+def test_what_scikit_learn_calls_private_is_imported_in_one_place():
+    private = re.compile(r"^\s*(from|import) sklearn\S*\._|^\s*from sklearn\S* import .*\b_[a-z]", re.MULTILINE)
+    package = Path(dams.__file__).parent
+    users = [
+        str(p.relative_to(package)) for p in package.rglob("*.py") if private.search(p.read_text(encoding="utf-8"))
+    ]
+    assert users == ["_sklearn.py"]

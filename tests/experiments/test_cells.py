@@ -7,13 +7,13 @@ import pytest
 from dams.experiments import cells
 from dams.experiments.cells import build_cell, clean_table, sample_scenario, split_rows
 from dams.experiments.design import CellKey, Label
-from dams.missingness import Free, Nested, Opposing
+from dams.missingness import FreeRates, NestedRates, OpposingRates
 
 STRUCTURAL, LINEAR = Label("structural"), Label("random_linear")
 
 
 def scenario(draw=0, epsilon=0.1, rows=1000, labels=(STRUCTURAL, LINEAR), seed=1):
-    key = CellKey("redundant", "opposing", epsilon, Opposing(epsilon), draw)
+    key = CellKey("redundant", "opposing", epsilon, OpposingRates(epsilon), draw)
     return build_cell(key, labels, sample_scenario(key, labels, seed=seed, rows=rows), seed=seed)
 
 
@@ -24,7 +24,7 @@ def table():
 
 
 def real(table, draw=0, regime="free", sampler=None, labels=(LINEAR,), seed=1):
-    key = CellKey("digits", regime, None, sampler or Free(), draw)
+    key = CellKey("digits", regime, None, sampler or FreeRates(), draw)
     return build_cell(key, labels, clean_table(table, "digits", labels, seed=seed), seed=seed)
 
 
@@ -37,15 +37,15 @@ def test_rows_are_split_four_one_four_one_and_used_once(n):
 
 
 def test_no_row_is_in_two_samples(table):
-    cell = real(table, sampler=Nested(0, 0))
+    cell = real(table, sampler=NestedRates(0, 0))
     rows = [set(part.X[:, 0]) for part in (cell.source_train, cell.target_train, cell.target_test)]
     assert [len(part) for part in rows] == [80, 80, 20]
     assert len(set.union(*rows)) == 180
 
 
 def test_labels_come_from_clean_covariates(table):
-    cell = real(table, sampler=Free(0.8))
-    lost, clean = real(table, sampler=Free(0.8)), real(table, sampler=Nested(0, 0))
+    cell = real(table, sampler=FreeRates(0.8))
+    lost, clean = real(table, sampler=FreeRates(0.8)), real(table, sampler=NestedRates(0, 0))
     np.testing.assert_array_equal(lost.source_train.Y, clean.source_train.Y)
     beta = np.linalg.lstsq(clean.source_train.X, clean.source_train.Y[:, 0], rcond=None)[0]
     np.testing.assert_allclose(clean.target_test.X @ beta, cell.target_test.Y[:, 0])
@@ -63,7 +63,7 @@ def test_every_beta_shares_the_corruption(table):
 
 def test_real_data_meet_the_same_beta_in_every_draw_and_regime(table):
     """Draws and β are crossed, which is what the crossed bootstrap takes them for."""
-    sampler = Nested(0, 0)
+    sampler = NestedRates(0, 0)
     betas = [
         np.linalg.lstsq(cell.source_train.X, cell.source_train.Y[:, 0], rcond=None)[0]
         for cell in (real(table, draw=0, sampler=sampler), real(table, draw=7, regime="nested", sampler=sampler))
@@ -74,7 +74,7 @@ def test_real_data_meet_the_same_beta_in_every_draw_and_regime(table):
 
 def test_betas_are_uniform_between_zero_and_ten():
     table = pd.DataFrame(np.eye(2000))
-    cell = real(table, sampler=Nested(0, 0))
+    cell = real(table, sampler=NestedRates(0, 0))
     # With the identity as covariates a label is its coefficient.
     betas = np.concatenate([part.Y[:, 0] for part in (cell.source_train, cell.target_train, cell.target_test)])
     np.testing.assert_allclose(np.quantile(betas, [0, 0.25, 0.5, 0.75, 1]), [0, 2.5, 5, 7.5, 10], atol=0.5)
@@ -106,7 +106,7 @@ def test_rates_are_those_of_the_regime():
 
 def test_train_and_test_masks_are_independent():
     """Target train and test are corrupted at the same rates by different draws."""
-    cell = real(pd.DataFrame(np.ones((1000, 2))), sampler=Opposing(0.5))
+    cell = real(pd.DataFrame(np.ones((1000, 2))), sampler=OpposingRates(0.5))
     train, test = cell.target_train.X[:100], cell.target_test.X
     assert 0.3 < (train == test).mean() < 0.7
 

@@ -11,7 +11,7 @@ from dams.experiments.design import CellKey, Label
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS
 from dams.experiments.seeding import generator
-from dams.missingness import Free, Nested
+from dams.missingness import FreeRates, NestedRates
 
 pytestmark = pytest.mark.skipif(
     "DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name a folder with the UCI files"
@@ -25,7 +25,7 @@ def test_no_fit_explodes(regime):
     clean = clean_table(load_uci("thyroid"), "thyroid", labels, seed=2023)
     scores = {method: [] for method in ("oracle", "source", "nonparametric", "closed_form")}
     for draw in range(50):
-        key = CellKey("thyroid", regime, None, {"nested": Nested(), "free": Free()}[regime], draw)
+        key = CellKey("thyroid", regime, None, {"nested": NestedRates(), "free": FreeRates()}[regime], draw)
         cell = build_cell(key, labels, clean, seed=2023)
         for method, found in scores.items():
             rng = generator(2023, "method", *key.parts, method)

@@ -111,6 +111,7 @@ def test_sweeps_go_on_while_one_kind_of_column_comes_to_rest(numeric, categorica
     assert Sweep([], {}, numeric, categorical).moved_less_than(previous) is less
 
 
+@pytest.mark.filterwarnings("ignore:There is one value beside 0")
 def test_constant_columns_are_filled_without_a_forest(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.random(100) < 0.5, np.where(rng.random(100) < 0.3, 0, 7), rng.normal(size=100)])
@@ -147,6 +148,7 @@ def test_values_are_closer_to_the_truth_than_means(holed, compat):
     np.testing.assert_array_equal(forests[~lost], observed[~lost])
 
 
+@pytest.mark.filterwarnings("ignore:There is one value beside 0")
 def test_zero_one_columns_become_constant_ones():
     rng = np.random.default_rng(1)
     X = (rng.random((200, 4)) < 0.4).astype(float)

@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 
 from dams.datasets.eicu.catalogue import Catalogue
 from dams.datasets.eicu.names import Scenario as ScenarioName
-from dams.missingness import Free, Nested
+from dams.missingness import FreeRates, NestedRates
 
 Array = np.ndarray
 
@@ -150,7 +150,7 @@ def make_scenario(
 
 
 def _draw_rates(mechanism: str, scale: float, width: int, n_hospitals: int, rng: np.random.Generator) -> Array:
-    sampler = Nested(0.5 * scale, 0.5 * scale) if mechanism == "nested" else Free(0.9 * scale)
+    sampler = NestedRates(0.5 * scale, 0.5 * scale) if mechanism == "nested" else FreeRates(0.9 * scale)
     first, second = sampler.sample(width, rng)
     others = [sampler.sample(width, rng)[1] for _ in range(n_hospitals - 2)]
     return np.stack([first, second, *others])

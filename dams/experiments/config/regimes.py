@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from dams.experiments.config.fields import Name, OneOrMore, Rate, Strict
-from dams.missingness import Free, Nested, Opposing
+from dams.missingness import FreeRates, NestedRates, OpposingRates
 
 # By these names tables know the symbols of regimes.
 KINDS = ("nested", "free", "opposing")
@@ -37,9 +37,9 @@ class NestedRegime(_Named):
     source_high: Rate = 0.5
     extra_high: Rate = 0.5
 
-    def samplers(self) -> list[tuple[float | None, Nested]]:
+    def samplers(self) -> list[tuple[float | None, NestedRates]]:
         """Return the one sampler."""
-        return [(None, Nested(self.source_high, self.extra_high))]
+        return [(None, NestedRates(self.source_high, self.extra_high))]
 
 
 class FreeRegime(_Named):
@@ -49,9 +49,9 @@ class FreeRegime(_Named):
     name: Name = "free"
     high: Rate = 0.9
 
-    def samplers(self) -> list[tuple[float | None, Free]]:
+    def samplers(self) -> list[tuple[float | None, FreeRates]]:
         """Return the one sampler."""
-        return [(None, Free(self.high))]
+        return [(None, FreeRates(self.high))]
 
 
 class Grid(Strict):
@@ -99,9 +99,9 @@ class OpposingRegime(_Named):
                 raise ValueError(f"epsilon must lie between 0 and 1, both excluded, got {value:g}")
         return epsilon
 
-    def samplers(self) -> list[tuple[float | None, Opposing]]:
+    def samplers(self) -> list[tuple[float | None, OpposingRates]]:
         """Return one sampler an ε."""
-        return [(value, Opposing(value)) for value in _epsilons(self.epsilon)]
+        return [(value, OpposingRates(value)) for value in _epsilons(self.epsilon)]
 
 
 def _epsilons(epsilon: float | list[float] | Grid) -> list[float]:

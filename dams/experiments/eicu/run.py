@@ -19,10 +19,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from dams.datasets.eicu.feature_table import FeatureTable
-from dams.estimators import ClosedFormRegressor, MissingnessFilter, TwoWayFilter
+from dams.estimators import ClosedFormRegressor
+from dams.estimators.two_way import two_way_draws
 from dams.experiments.eicu.scores import METRICS, resample_patients, score_with_interval
 from dams.experiments.seeding import generator
 from dams.least_squares import LinearFit, least_squares
+from dams.missingness import delete_at_random
 from dams.moments import Moments
 from dams.relative import estimate_relative_missingness
 from dams.stats import Interval
@@ -193,14 +195,16 @@ def _nonparametric(source: FeatureTable, train: FeatureTable, test: FeatureTable
 
 
 def _two_way(source: FeatureTable, train: FeatureTable, test: FeatureTable, rng: np.random.Generator) -> Array:
-    X, y = TwoWayFilter(random_state=rng).fit_resample(source.X, source.y.astype(float), X_target=train.X)
-    return predict(least_squares(Moments.of(X, y[:, None])), test)
+    """Average the predictions of one linear model per draw."""
+    relative, y = estimate_relative_missingness(source.X, train.X), source.y.astype(float)
+    draws = two_way_draws(source.X.toarray().astype(float), y, relative, random_state=rng)
+    return np.mean([predict(least_squares(Moments.of(X, y[:, None])), test) for X in draws], axis=0)
 
 
 def filter_to_target(source: FeatureTable, target: FeatureTable, rng: np.random.Generator) -> FeatureTable:
     """Delete source values until the source loses as much as the target (algorithm 1)."""
-    X = MissingnessFilter(random_state=rng).fit(source.X, X_target=target.X).transform(source.X)
-    return source.with_values(X)
+    relative = estimate_relative_missingness(source.X, target.X)
+    return source.with_values(delete_at_random(source.X, relative.filter_rates, rng))
 
 
 PREDICTORS: dict[str, Callable[[FeatureTable, FeatureTable, FeatureTable, np.random.Generator], Array]] = {

@@ -1,7 +1,8 @@
 """The predictors that are compared. To add one: a module in this folder with a function, and a line in METHODS.
 
 A method turns a cell into the sample to train on and the sample to test on. What is trained on it, and how the error
-is measured, is the model's affair (`dams.experiments.models`).
+is measured, is the model's affair (`dams.experiments.models`). A method that draws at random may return several samples
+to train on (`Draws`): the predictions of their models are averaged.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dams.experiments.cells import Cell
-    from dams.experiments.models import Sample
+    from dams.experiments.models import Sample, Training
 
-    Prepare = Callable[[Cell, np.random.Generator], tuple[Sample, Sample]]
+    Prepare = Callable[[Cell, np.random.Generator], tuple[Training, Sample]]
 
 
 @dataclass(frozen=True)

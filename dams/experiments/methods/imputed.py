@@ -1,5 +1,7 @@
 """Imputation by MissForest, every zero taken for missing, then a source predictor."""
 
+import warnings
+
 import numpy as np
 
 from dams.experiments.cells import Cell
@@ -15,5 +17,8 @@ def imputed(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:
     """
     source, target, test = cell.source_train, cell.target_train, cell.target_test
     imputer = MissForestImputer(all_missing="statistic", random_state=int(rng.integers(2**31)))
-    both = imputer.fit_transform(np.concatenate([source.X, target.X]))
+    with warnings.catch_warnings():
+        # That 0/1 columns become constants is part of the published protocol.
+        warnings.filterwarnings("ignore", "There is one value beside 0")
+        both = imputer.fit_transform(np.concatenate([source.X, target.X]))
     return Sample(both[: len(source.X)], source.Y), Sample(imputer.transform(test.X), test.Y)

@@ -2,13 +2,16 @@
 
 import numpy as np
 
-from dams.estimators import TwoWayFilter
+from dams.estimators.two_way import two_way_draws
 from dams.experiments.cells import Cell
-from dams.experiments.models import Sample
+from dams.experiments.models import Draws, Sample
 
 
-def two_way(cell: Cell, rng: np.random.Generator) -> tuple[Sample, Sample]:
-    """Train on source rows brought to the target's rates; the cell has one label, which the filling looks at."""
+def two_way(cell: Cell, rng: np.random.Generator) -> tuple[Draws, Sample]:
+    """Train on source rows brought to the target's rates, as `dams.TwoWayEstimator` does.
+
+    The cell has one label, which the filling looks at. Predictions are averaged over the draws.
+    """
     source = cell.source_train
-    rows, y = TwoWayFilter(random_state=rng).fit_resample(source.X, source.Y[:, 0], X_target=cell.target_train.X)
-    return Sample(rows, y[:, None]), cell.target_test
+    rows = two_way_draws(source.X, source.Y[:, 0], cell.relative_missingness, random_state=rng)
+    return Draws(tuple(Sample(draw, source.Y) for draw in rows)), cell.target_test

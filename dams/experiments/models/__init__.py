@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,12 +24,35 @@ class Sample:
         """All that a linear model needs, made in one pass over the rows."""
         return Moments.of(self.X, self.Y)
 
+    @property
+    def draws(self) -> tuple[Sample, ...]:
+        """The samples to train on, whose predictions are averaged: this one alone."""
+        return (self,)
+
     def select(self, wanted: np.ndarray) -> Sample:
         """Keep the wanted labels; a sample of which all are wanted stays itself, with the moments it has."""
         return self if wanted.all() else replace(self, Y=self.Y[:, wanted])
 
 
-Errors = Callable[[Sample, Sample, np.random.Generator], np.ndarray]
+@dataclass(frozen=True)
+class Draws:
+    """Samples that a method drew at random from the same rows: a model is fitted to each, the predictions averaged."""
+
+    draws: tuple[Sample, ...]
+
+    def select(self, wanted: np.ndarray) -> Draws:
+        """Keep the wanted labels."""
+        return Draws(tuple(sample.select(wanted) for sample in self.draws))
+
+
+Training = Sample | Draws
+Errors = Callable[[Training, Sample, np.random.Generator], np.ndarray]
+
+
+def errors_of_mean(predictions: Sequence[np.ndarray], test: Sample) -> np.ndarray:
+    """MSE per label of the mean of predictions (n, k), one array per draw; of one draw, to the bit, its own."""
+    mean = predictions[0] if len(predictions) == 1 else np.mean(predictions, axis=0)
+    return np.mean((mean - test.Y) ** 2, axis=0)
 
 
 @dataclass(frozen=True)
@@ -41,8 +64,8 @@ class Model:
     title : str
         As tables and legends show it.
     engines : dict
-        `module:function` by name, the default first. An engine `errors(train, test, rng)` fits every label of `train`
-        and returns its (k,) MSEs on `test`.
+        `module:function` by name, the default first. An engine `errors(train, test, rng)` fits every label of `train`,
+        on each of its draws, and returns the (k,) MSEs of the averaged predictions on `test`.
     """
 
     title: str

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dams.experiments.models import Sample
+from dams.experiments.models import Sample, Training
 from dams.least_squares import LinearFit, least_squares
 
 Array = np.ndarray
@@ -26,7 +27,18 @@ class FittedSample(Sample):
         return replace(self, Y=self.Y[:, wanted], fit=fit)
 
 
-def errors(train: Sample, test: Sample, rng: np.random.Generator) -> Array:
+def errors(train: Training, test: Sample, rng: np.random.Generator) -> Array:
     """Test MSE of linear predictors, one value a label; nothing is random."""
-    fit = train.fit if isinstance(train, FittedSample) else least_squares(train.moments)
-    return fit.mse(test.moments)
+    return mean_fit([_fit(sample) for sample in train.draws]).mse(test.moments)
+
+
+def _fit(sample: Sample) -> LinearFit:
+    return sample.fit if isinstance(sample, FittedSample) else least_squares(sample.moments)
+
+
+def mean_fit(fits: Sequence[LinearFit]) -> LinearFit:
+    """Return the predictor whose predictions are the mean of these; of one alone itself."""
+    if len(fits) == 1:
+        return fits[0]
+    coef, intercept = (np.mean([getattr(fit, name) for fit in fits], axis=0) for name in ("coef", "intercept"))
+    return LinearFit(coef, intercept, tuple(system for fit in fits for system in fit.systems))

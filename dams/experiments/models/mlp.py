@@ -6,14 +6,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 
-from dams.experiments.models import Sample
+from dams.experiments import models
+from dams.experiments.models import Sample, errors_of_mean
 from dams.experiments.models.batched_mlp import Training, row_orders, train_networks
 from dams.experiments.models.networks import Networks
 
 
-def errors(train: Sample, test: Sample, rng: np.random.Generator) -> np.ndarray:
-    """Test MSE of one network a label, each with initial weights of its own."""
-    return np.mean((fit(train, rng).networks.predict(test.X) - test.Y) ** 2, axis=0)
+def errors(train: models.Training, test: Sample, rng: np.random.Generator) -> np.ndarray:
+    """Test MSE of one network a label and draw, each with initial weights of its own."""
+    return errors_of_mean([fit(sample, rng).networks.predict(test.X) for sample in train.draws], test)
 
 
 def fit(sample: Sample, rng: np.random.Generator) -> Training:
@@ -27,10 +28,12 @@ def fit(sample: Sample, rng: np.random.Generator) -> Training:
     return train_networks(sample.X, sample.Y, start, row_orders(len(sample.X), shuffles))
 
 
-def errors_sklearn(train: Sample, test: Sample, rng: np.random.Generator) -> np.ndarray:
+def errors_sklearn(train: models.Training, test: Sample, rng: np.random.Generator) -> np.ndarray:
     """Do the same with scikit-learn itself, the reference: equal in law, not in digits."""
-    predictions = np.column_stack([network.predict(test.X) for network in fit_sklearn(train, rng)])
-    return np.mean((predictions - test.Y) ** 2, axis=0)
+    return errors_of_mean(
+        [np.column_stack([network.predict(test.X) for network in fit_sklearn(sample, rng)]) for sample in train.draws],
+        test,
+    )
 
 
 def fit_sklearn(sample: Sample, rng: np.random.Generator) -> list[MLPRegressor]:

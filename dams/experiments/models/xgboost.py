@@ -3,15 +3,15 @@
 import numpy as np
 import xgboost
 
-from dams.experiments.models import Sample
+from dams.experiments.models import Sample, Training, errors_of_mean
 
 # What XGBRegressor does when told nothing.
 ROUNDS = 100
 
 
-def errors(train: Sample, test: Sample, rng: np.random.Generator) -> np.ndarray:
+def errors(train: Training, test: Sample, rng: np.random.Generator) -> np.ndarray:
     """Test MSE of boosted trees, one value a label; library defaults draw nothing at random."""
-    return np.mean((predict(train, test.X) - test.Y) ** 2, axis=0)
+    return errors_of_mean([predict(sample, test.X) for sample in train.draws], test)
 
 
 def predict(train: Sample, X: np.ndarray) -> np.ndarray:

@@ -14,14 +14,14 @@ from pydantic import Field
 from dams.datasets.registry import is_scenario
 from dams.experiments.config.fields import Strict
 from dams.experiments.design import Sampler
-from dams.missingness import Free, Nested
+from dams.missingness import FreeRates, NestedRates
 
 PAPER = Path(__file__).parent
 CLAIMS = PAPER / "claims.yaml"
 # The synthetic columns are those of this ε and these labels (errata E2 and E3).
 SYNTHETIC = {"epsilon": 0.1, "labels": "random_linear"}
 # The settings behind the printed numbers; in the scenarios' regime ε says all.
-FREE, NESTED, ROWS = Free(0.9), Nested(0.5, 0.5), 10_000
+FREE, NESTED, ROWS = FreeRates(0.9), NestedRates(0.5, 0.5), 10_000
 
 
 class Erratum(Strict):
@@ -62,9 +62,9 @@ def departure(dataset: str, sampler: Sampler, rows: int) -> str:
     Fewer draws and β widen intervals and no more. Both recipes for the UCI data are the paper's, that of its text and
     that of its code.
     """
-    if isinstance(sampler, Free) and sampler != FREE:
+    if isinstance(sampler, FreeRates) and sampler != FREE:
         return f"rates up to {sampler.high:g}, the paper's go to {FREE.high:g}"
-    if isinstance(sampler, Nested) and sampler != NESTED:
+    if isinstance(sampler, NestedRates) and sampler != NESTED:
         return (
             f"source rates up to {sampler.source_high:g} and further losses up to {sampler.extra_high:g}, "
             f"the paper's go to {NESTED.source_high:g} and {NESTED.extra_high:g}"

@@ -40,13 +40,13 @@ def test_two_studies_do_not_fill_one_place(small, study):
             "digits",
             {"regimes": [{"kind": "free", "name": "wide", "high": 0.3}]},
             "digits, wide, random_linear",
-            "its rates differ: Free(high=0.9) in one, Free(high=0.3) in two",
+            "its rates differ: FreeRates(high=0.9) in one, FreeRates(high=0.3) in two",
         ),
         (
             "digits",
             {"regimes": [{"kind": "nested", "name": "wide"}]},
             "digits, wide, random_linear",
-            "its rates differ: Free(high=0.9) in one, Nested(source_high=0.5, extra_high=0.5) in two",
+            "its rates differ: FreeRates(high=0.9) in one, NestedRates(source_high=0.5, extra_high=0.5) in two",
         ),
         ("redundant", {"rows": 400}, "redundant, wide, random_linear", "its rows differ: 200 in one, 400 in two"),
         (

@@ -14,7 +14,7 @@ from dams.experiments.design import CellKey, Label
 from dams.experiments.models import Sample, mlp
 from dams.experiments.models.batched_mlp import DEFAULTS, Settings, Stopping, row_orders, train_networks
 from dams.experiments.models.networks import CHUNK, Networks
-from dams.missingness import Nested, Opposing
+from dams.missingness import NestedRates, OpposingRates
 
 H = DEFAULTS.hidden_units
 
@@ -96,7 +96,7 @@ def test_single_precision_stays_beside_double():
 
 def test_scenario_follows_sklearn_in_single_precision():
     """Two binary covariates: only four distinct rows, most units die and the loss is soon flat."""
-    key = CellKey("redundant", "opposing", 0.1, Opposing(0.1), 0)
+    key = CellKey("redundant", "opposing", 0.1, OpposingRates(0.1), 0)
     labels = (Label("structural"),)
     cell = build_cell(key, labels, sample_scenario(key, labels, seed=1, rows=2000), seed=1)
     X, y = cell.source_train.X, cell.source_train.Y[:, 0]
@@ -223,7 +223,7 @@ def test_errors_are_equal_in_law_to_those_of_sklearn():
 @pytest.mark.real_data
 @pytest.mark.skipif("DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name the raw UCI files")
 def test_real_cell_follows_sklearn():
-    key = CellKey("thyroid", "nested", None, Nested(), 0)
+    key = CellKey("thyroid", "nested", None, NestedRates(), 0)
     labels = (Label("random_linear"),)
     cell = build_cell(key, labels, clean_table(load_uci("thyroid"), "thyroid", labels, seed=1), seed=1)
     train, test = cell.source_train, cell.target_test
