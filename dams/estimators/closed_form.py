@@ -49,7 +49,8 @@ def _with_known_columns(relative: RelativeMissingness, columns: Columns, X: Any,
     """The estimate with one r per group, and r = 0 for what is always recorded; shares stay those of the columns."""
     if columns.groups is not None:
         counts = columns.count_recorded(X), columns.count_recorded(target)
-        grouped = from_counts(*counts, relative.n_source, relative.n_target, confidence=relative.confidence)
+        sizes, names = (relative.n_source, relative.n_target), relative.feature_names
+        grouped = from_counts(*counts, *sizes, confidence=relative.confidence, feature_names=names)
         relative = replace(relative, r=grouped.r, lower=grouped.lower, upper=grouped.upper)
     if columns.always is None:
         return relative
@@ -113,7 +114,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         What was taken: "adjusted", the closed form; "filter", the limit of the non-parametric adjustment, which only
         undoes what the target loses more; "recentred", the slopes of least squares on the source with an intercept for
         the target's means; or "source", least squares on the source as it is, where nothing was estimated to be better
-        by more than a standard error. This and the following only where fitted with target data and `stabilise`.
+        by a standard error or more. This and the following only where fitted with target data and `stabilise`.
     shrinkage_, weight_, ridge_ : float or array of shape (k,)
         The share of the negative r̂ that is undone, summed over the features; α, the weight of the target's Gram matrix
         in M; and κ, the ridge that holds an "adjusted" predictor near the "filter". Where κ = 0 and `shrinkage_` is 1,

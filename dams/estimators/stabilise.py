@@ -42,6 +42,9 @@ RIDGES = (0.01, 0.1, 1.0)
 DAMPINGS = (0.0, 0.1)
 # A matrix is well conditioned if its smallest eigenvalue is so many standard errors above zero.
 WELL_CONDITIONED = 16.0
+# With so many rows a gain over the source must be two standard errors rather than one; few rows with heavy tails make
+# errors that are too small.
+FEW_ROWS = 50
 # Risks that differ by less, in units of Var(Y), are equal; of equals the first is taken.
 ROUNDING = 1e-9
 
@@ -167,7 +170,7 @@ def fit_stabilised(
     left out if its matrix is not positive definite, on all rows or without a fold, or if it would explain more than
     there is, Var(Y) − 2 βᵀc + βᵀTβ < 0: then it fits the noise of c. Of the others, the one of least risk plus one
     standard error over folds is taken, so that none wins by luck, and only if its risk is below that of least squares
-    on the source by one standard error.
+    on the source by one standard error, 1 + `FEW_ROWS`/n of them to be exact.
 
     Parameters
     ----------
@@ -248,7 +251,8 @@ def _choose(
     bound = np.where(unusable, np.inf, risk + error)
     best = np.argmax(bound <= bound.min(axis=0) + rounding, axis=0)
     risk, error = _against(risks, gaps, plain)
-    helps = np.take_along_axis(risk + error, best[None], axis=0)[0] < -rounding
+    bound = risk + (1 + FEW_ROWS / min(source.n, target.n)) * error
+    helps = np.take_along_axis(bound, best[None], axis=0)[0] < -rounding
     return np.where(helps, best, plain)
 
 

@@ -39,6 +39,13 @@ def test_folds_hold_the_same_whatever_the_order_of_rows(seed):
     assert_same_moments(FoldedMoments.of(X[order], Y[order]), FoldedMoments.of(X, Y))
 
 
+def test_columns_of_equal_sums_are_told_apart():
+    X = np.repeat([[1.0, 0.0], [0.0, 1.0]], 50, axis=0)
+    order = np.random.default_rng(0).permutation(100)
+    assert_same_moments(FoldedMoments.of(X[order], X[order]), FoldedMoments.of(X, X))
+    assert_same_moments(FoldedMoments.of(X[order], np.ones((100, 1))), FoldedMoments.of(X, np.ones((100, 1))))
+
+
 def test_sorted_rows_give_the_folds_of_shuffled_rows():
     X, Y = mixed_rows(0, n=500)
     order = np.lexsort(np.column_stack([X, Y]).T)

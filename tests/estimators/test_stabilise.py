@@ -182,8 +182,8 @@ def heavy_tails(rng, n=100):
 
 def test_few_rows_with_heavy_tails_seldom_lose():
     ratio, _, _ = ratios_to_source(heavy_tails, range(400, 440))
-    assert (ratio > 1.0001).mean() < 0.2
-    assert (ratio > 1.1).mean() < 0.1
+    assert (ratio > 1.0001).mean() <= 0.15
+    assert (ratio > 1.1).mean() <= 0.05
 
 
 def choose_by_rows(source, Y, target, r, well):
@@ -247,16 +247,16 @@ def choose_by_rows(source, Y, target, r, well):
     eigenvalues = np.array(eigenvalues)
     assert tuple(eigenvalues[0] > 16 * np.sqrt(9 * eigenvalues[1:].var(axis=0))) == well
 
-    def score(anchor):
+    def score(anchor, times):
         rows = [np.array(values) - np.array(values)[:, [anchor]] for values in (risks, gaps)]
         (mean, gap), (error, doubt) = ([f(v) for v in rows] for f in (lambda v: v.mean(0), lambda v: v.std(0, ddof=1)))
         error, doubt = error / np.sqrt(10), doubt / np.sqrt(10)
         sure = np.abs(gap) > doubt
         moved_by = np.where(sure, gap - np.sign(gap) * doubt, 0)
-        return mean + moved_by + np.sqrt(error**2 + np.where(sure, doubt, 0) ** 2)
+        return mean + moved_by + times * np.sqrt(error**2 + np.where(sure, doubt, 0) ** 2)
 
-    best = np.argmin(np.where(usable, score(0), np.inf), axis=0)
-    better = score(plain)[best, np.arange(Y.shape[1])] < 0
+    best = np.argmin(np.where(usable, score(0, 1), np.inf), axis=0)
+    better = score(plain, 1 + 50 / 300)[best, np.arange(Y.shape[1])] < 0
     return [candidates[i] for i in np.where(better, best, plain)]
 
 
