@@ -17,7 +17,8 @@ import pandas as pd
 from benchmarks.cells import cells
 from benchmarks.toy import TABLES, read_arguments
 from dams.estimators.closed_form import adjust_moments
-from dams.estimators.stabilise import FoldedMoments, fit_stabilised
+from dams.estimators.folds import FoldedMoments
+from dams.estimators.stabilise import fit_stabilised
 from dams.experiments.cells import Cell
 from dams.experiments.methods.nonparametric import nonparametric
 from dams.least_squares import LinearFit, least_squares

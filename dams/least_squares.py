@@ -79,9 +79,13 @@ def solve_symmetric(A: Array, B: Array) -> Array:
     return basis @ ((basis.T @ right) / values[kept, None]) / scale[:, None]
 
 
-def is_positive_definite(A: Array) -> bool:
-    """Whether symmetric A is positive definite, apart from directions in which it vanishes."""
-    return _cholesky(correlation_form(A)[0]) is not None or smallest_eigenvalue(A) > 0
+def solve_definite(A: Array, B: Array) -> Array | None:
+    """Solve A x = B; None unless symmetric A is positive definite, apart from directions in which it vanishes."""
+    scaled, scale = correlation_form(A)
+    factor = _cholesky(scaled)
+    if factor is not None:
+        return lapack.dpotrs(factor, B / scale[:, None])[0] / scale[:, None]
+    return solve_symmetric(A, B) if smallest_eigenvalue(A) > 0 else None
 
 
 def smallest_eigenvalue(A: Array) -> float:

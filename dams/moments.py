@@ -2,7 +2,9 @@
 
 Losing values at rate m multiplies a mean by 1 − m, an off-diagonal second moment by (1 − m_i)(1 − m_j) and a diagonal
 one by 1 − m_i. The way back is the same map with rate −m/(1 − m), and the way from source to target is the same map
-with the relative missingness r, of either sign. So each moment has one function, `move_*`, and three rates:
+with the relative missingness r, of either sign. Columns that are lost together, a group with one mask and so with one
+rate, move like a diagonal entry: their second moments are multiplied by 1 − m once. So each moment has one function,
+`move_*`, and three rates:
 
 =================  =====================  =================================
 from → to          rate                   because
@@ -43,19 +45,35 @@ def move_mean(mean: Array, r: Array) -> Array:
     return keep * mean if mean.ndim == 1 else keep[:, None] * mean
 
 
-def move_gram(gram: Array, r: Array) -> Array:
-    """E[X̃ᵀX̃] = (1 − r)(1 − r)ᵀ ⊙ E[XᵀX] + diag(r(1 − r)) diag(E[XᵀX])."""
+def move_gram(gram: Array, r: Array, *, groups: Array | None = None) -> Array:
+    """E[X̃ᵀX̃] = (1 − r)(1 − r)ᵀ ⊙ E[XᵀX] + G ⊙ r(1 − r)ᵀ ⊙ E[XᵀX].
+
+    G_ij is 1 where i and j share a mask: on the diagonal, and within a group. `groups` numbers the group of every
+    column; None means that each is lost on its own.
+    """
     r = np.asarray(r, dtype=float)
     keep = 1 - r
-    return np.outer(keep, keep) * gram + np.diag(r * keep * np.diagonal(gram))
+    return np.outer(keep, keep) * gram + _lost_together(gram, r, groups)
 
 
-def move_covariance(covariance: Array, mean: Array, r: Array) -> Array:
-    """Cov(X̃) = (1 − r)(1 − r)ᵀ ⊙ Cov(X) + diag(r(1 − r)) diag(Var(X) + E[X]²)."""
+def move_covariance(covariance: Array, mean: Array, r: Array, *, groups: Array | None = None) -> Array:
+    """Cov(X̃) = (1 − r)(1 − r)ᵀ ⊙ Cov(X) + G ⊙ r(1 − r)ᵀ ⊙ (Cov(X) + E[X]E[X]ᵀ), with G as in `move_gram`."""
     r = np.asarray(r, dtype=float)
     keep = 1 - r
-    second = np.diagonal(covariance) + np.square(mean)
-    return np.outer(keep, keep) * covariance + np.diag(r * keep * second)
+    if groups is None:
+        second = np.diagonal(covariance) + np.square(mean)
+        return np.outer(keep, keep) * covariance + np.diag(r * keep * second)
+    return np.outer(keep, keep) * covariance + _lost_together(covariance + np.outer(mean, mean), r, groups)
+
+
+def _lost_together(gram: Array, r: Array, groups: Array | None) -> Array:
+    """G ⊙ r(1 − r)ᵀ ⊙ E[XᵀX]."""
+    if groups is None:
+        return np.diag(r * (1 - r) * np.diagonal(gram))
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    if (r != r[first][number]).any():
+        raise ValueError("Columns that are lost together have one rate, got several within a group.")
+    return np.where(np.equal.outer(groups, groups), (r * (1 - r))[:, None] * gram, 0.0)
 
 
 # E[X²] − E[X]² loses the digits that E[X]² has over the variance: up to this ratio no more than five of sixteen, and
@@ -119,9 +137,9 @@ class Moments:
             a * self.covariance + b * other.covariance + a * b * np.outer(gap, gap),
         )
 
-    def moved(self, r: Array) -> Moments:
+    def moved(self, r: Array, *, groups: Array | None = None) -> Moments:
         """Return the moments after the map with rate `r`; those of the labels alone stay as they are."""
-        covariance = move_covariance(self.covariance, self.mean, r)
+        covariance = move_covariance(self.covariance, self.mean, r, groups=groups)
         # A column of one value that the target never loses is constant there: two numbers cancel.
         second = np.diagonal(self.covariance) + np.square(self.mean)
         return Moments(

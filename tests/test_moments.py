@@ -51,6 +51,38 @@ def test_moves_equal_the_expectation_over_all_masks(seed, m):
 
 
 @settings(deadline=None, max_examples=40)
+@given(seeds, rate, rate)
+def test_columns_that_are_lost_together_move_as_one(seed, together, alone):
+    """Against the expectation over the masks of two groups, {0, 2} and {1}."""
+    X, Y, weights = law(seed)
+    groups, m = np.array([4, 1, 4]), np.array([together, alone, together])
+    mean, gram = np.zeros(D), np.zeros((D, D))
+    for first, second in product((0, 1), repeat=2):
+        probability = np.prod(np.where([first, second], [1 - together, 1 - alone], [together, alone]))
+        corrupted = X * [first, second, first]
+        mean += probability * weights @ corrupted
+        gram += probability * corrupted.T @ (weights[:, None] * corrupted)
+    clean_mean, clean_gram, _ = moments_over_all_masks(X, Y, weights, np.zeros(D))
+    covariance = clean_gram - np.outer(clean_mean, clean_mean)
+    np.testing.assert_allclose(move_gram(clean_gram, m, groups=groups), gram, atol=1e-12)
+    moved = move_covariance(covariance, clean_mean, m, groups=groups)
+    np.testing.assert_allclose(moved, gram - np.outer(mean, mean), atol=1e-12)
+    np.testing.assert_array_equal(Moments(9, clean_mean, covariance).moved(m, groups=groups).covariance, moved)
+
+
+def test_groups_of_one_column_change_nothing():
+    rng = np.random.default_rng(0)
+    X, r = rng.normal(size=(50, 3)), np.array([0.3, -0.5, 0.2])
+    moments = Moments.of(X)
+    np.testing.assert_allclose(moments.moved(r, groups=np.arange(3)).gram, moments.moved(r).gram)
+
+
+def test_a_group_has_one_rate():
+    with pytest.raises(ValueError, match="lost together have one rate"):
+        move_gram(np.eye(3), np.array([0.1, 0.2, 0.1]), groups=np.array([0, 0, 1]))
+
+
+@settings(deadline=None, max_examples=40)
 @given(seeds, rates)
 def test_inverse_rates_undo_the_map(seed, m):
     X, _, weights = law(seed)

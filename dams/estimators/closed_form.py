@@ -9,23 +9,29 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dams._columns import resolve_columns, resolve_groups
 from dams._sklearn import StrOptions, fit_context
-from dams._validation import refuse_text_labels
+from dams._validation import describe_columns, refuse_text_labels
 from dams.estimators._base import NOT_GIVEN, compare_with_target, read_rows, target_or_warn, warn_if_constant
-from dams.estimators.stabilise import FoldedMoments, Gram, StabilisedFit, fit_stabilised
+from dams.estimators.folds import Columns, FoldedMoments
+from dams.estimators.stabilise import Gram, StabilisedFit, fit_stabilised
 from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
-from dams.relative import RelativeMissingness
+from dams.relative import RelativeMissingness, from_counts
+
+_Rows = tuple[Any, np.ndarray | None, np.ndarray | None]  # covariates, labels, groups of rows
 
 
-def adjust_moments(source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled") -> Moments:
+def adjust_moments(
+    source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled", groups: np.ndarray | None = None
+) -> Moments:
     """Estimate the moments of labelled target data, algorithm 2 up to its last step.
 
     E[X̃^tᵀY] = (1 − r) ⊙ E[X̃^sᵀY] can only come from the source. E[X̃^tᵀX̃^t] comes from the target, from the source by
     the moments table, or from both weighted by sample size. (The paper prints r in place of 1 − r; its derivation two
-    lines above gives 1 − r.)
+    lines above gives 1 − r.) `groups` numbers the columns that are lost together, as in `dams.moments.move_gram`.
     """
-    moved = source.moved(r)
+    moved = source.moved(r, groups=groups)
     if gram == "source":
         return moved
     covariates = target if gram == "target" else moved.pooled(target)
@@ -37,6 +43,29 @@ def adjust_moments(source: Moments, target: Moments, r: np.ndarray, *, gram: Gra
         covariance=covariates.covariance,
         label_covariance=moved.cross - np.outer(covariates.mean, moved.label_mean),
     )
+
+
+def _with_known_columns(relative: RelativeMissingness, columns: Columns, X: Any, target: Any) -> RelativeMissingness:
+    """The estimate with one r per group, and r = 0 for what is always recorded; shares stay those of the columns."""
+    if columns.groups is not None:
+        counts = columns.count_recorded(X), columns.count_recorded(target)
+        sizes, names = (relative.n_source, relative.n_target), relative.feature_names
+        grouped = from_counts(*counts, *sizes, confidence=relative.confidence, feature_names=names)
+        relative = replace(relative, r=grouped.r, lower=grouped.lower, upper=grouped.upper)
+    if columns.always is None:
+        return relative
+    r, lower, upper = (np.where(columns.always, 0.0, v) for v in (relative.r, relative.lower, relative.upper))
+    return replace(relative, r=r, lower=lower, upper=upper)
+
+
+def _check_groups(groups: Any, n_rows: int, *, name: str) -> np.ndarray | None:
+    """Return which rows belong together as an array of one entry per row."""
+    if groups is None:
+        return None
+    found = np.asarray(groups)
+    if found.shape != (n_rows,):
+        raise ValueError(f"{name} must have one entry per row, {n_rows}, got an array of shape {found.shape}.")
+    return found
 
 
 class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -54,29 +83,42 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     fit_intercept : bool
         Whether to fit an intercept, a column of ones that is never lost.
     stabilise : bool
-        Whether to keep M positive definite, to weight its two estimates by how well they predict rather than by sample
-        size, and to centre the labels (`dams.estimators.stabilise`). Where every r̂ ≥ 0, or the moved source Gram is
-        well conditioned, the coefficients solve the paper's equation for centred data, with
-        Cov = (1 − `weight_`) Cov^s + `weight_` Cov^t in place of M. False gives the paper's formula as printed, which
-        inverts whatever M it gets. The choice is made over ten folds, every tenth row from the first on, the second
-        and so on; another order of rows may settle on other weights. Some sixty d × d matrices are held: 0.7 GB and
-        half a minute for 1,200 columns. With many thousand columns take False.
+        Whether to choose, for each label, between the closed form, kept positive definite and calm by a ridge, and
+        predictors that adjust less, down to least squares on the source (`dams.estimators.stabilise`). `choice_` names
+        what was taken. Labels are centred. False gives the paper's formula as printed, which inverts whatever M it
+        gets. The choice is made over ten folds of the rows that do not depend on their order. Some sixty d × d matrices
+        are held: 0.7 GB and half a minute for 1,200 columns. With many thousand columns take False.
+    always_recorded : list of columns, mask or None
+        Columns that neither domain ever loses, such as age or sex, by name, position or mask. A zero is then a value
+        like any other, and r = 0, whatever the shares of nonzeros.
+    column_groups : list of lists of columns, or None
+        Columns that are lost together, such as the tests of a lab panel or the levels of a category, by name or
+        position. A group has one mask, so that E[X̃^t_i X̃^t_j] = (1 − r) E[X̃^s_i X̃^s_j] within it, and one r,
+        estimated from the rows in which any of its columns is not zero. Columns in no group are lost independently. If
+        groups are not known, the choice that `stabilise` makes turns to the target's Gram matrix, which is right
+        whatever is lost together.
 
     Attributes
     ----------
     coef_ : array of shape (d,), or (k, d) for k label columns
     intercept_ : float or array of shape (k,)
     relative_missingness_ : RelativeMissingness or None
-        The estimate used; None if fitted without target data.
+        The estimate used, one r for all columns of a group; None if fitted without target data.
     rank_ : int
         Rank of M; below d, the solution is one of several, or as good as: directions whose variance is less than
         1e-10 of the largest, columns brought to one scale, do not count.
     condition_ : float
         Condition number of M in correlation form, the largest over the labels. Large values warn of an unstable
         adjustment.
-    shrinkage_, weight_ : float or array of shape (k,)
-        θ, the share of the negative r̂ that is undone, and α, the weight of the target's Gram matrix in M. Only where
-        fitted with target data and `stabilise`.
+    choice_ : str or array of shape (k,)
+        What was taken: "adjusted", the closed form; "filter", the limit of the non-parametric adjustment, which only
+        undoes what the target loses more; "recentred", the slopes of least squares on the source with an intercept for
+        the target's means; or "source", least squares on the source as it is, where nothing was estimated to be better
+        by a standard error or more. This and the following only where fitted with target data and `stabilise`.
+    shrinkage_, weight_, ridge_ : float or array of shape (k,)
+        The share of the negative r̂ that is undone, summed over the features; α, the weight of the target's Gram matrix
+        in M; and κ, the ridge that holds an "adjusted" predictor near the "filter". Where κ = 0 and `shrinkage_` is 1,
+        the slopes solve the paper's equation for centred data, with Cov = (1 − α) Cov^s + α Cov^t in place of M.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -102,15 +144,29 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "gram": [StrOptions({"pooled", "target", "source"})],
         "fit_intercept": ["boolean"],
         "stabilise": ["boolean"],
+        "always_recorded": ["array-like", None],
+        "column_groups": ["array-like", None],
     }
 
-    def __init__(self, *, gram: Gram = "pooled", fit_intercept: bool = True, stabilise: bool = True):
+    def __init__(
+        self,
+        *,
+        gram: Gram = "pooled",
+        fit_intercept: bool = True,
+        stabilise: bool = True,
+        always_recorded: Any = None,
+        column_groups: Any = None,
+    ):
         self.gram = gram
         self.fit_intercept = fit_intercept
         self.stabilise = stabilise
+        self.always_recorded = always_recorded
+        self.column_groups = column_groups
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, X_target: Any = NOT_GIVEN) -> ClosedFormRegressor:
+    def fit(
+        self, X: Any, y: Any, X_target: Any = NOT_GIVEN, *, groups: Any = None, groups_target: Any = None
+    ) -> ClosedFormRegressor:
         """Fit on labelled source rows and unlabelled target rows.
 
         Parameters
@@ -122,35 +178,60 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X_target : like X, of shape (n_t, d), or None
             Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
             least squares; so does leaving it out, with a warning.
+        groups, groups_target : array of shape (n_s,) and (n_t,), or None
+            Which rows belong together, such as those of one patient. They are held out together when the choice of
+            `stabilise` is made.
         """
         refuse_text_labels(y)
         X, y = read_rows(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         labels = np.asarray(y, dtype=float).reshape(len(y), -1)
         self.relative_missingness_: RelativeMissingness | None = None
         # Those of an earlier fit with target data would stand beside coefficients that they do not belong to.
-        for name in ("shrinkage_", "weight_"):
+        for name in ("choice_", "shrinkage_", "weight_", "ridge_"):
             self.__dict__.pop(name, None)
         warn_if_constant(labels)
         X_target = target_or_warn(X_target)
+        columns = self._known_columns(X.shape[1])
+        groups = _check_groups(groups, X.shape[0], name="groups")
         if X_target is None:
             fit = least_squares(Moments.of(X, labels), fit_intercept=self.fit_intercept)
         else:
-            target, self.relative_missingness_ = compare_with_target(self, X, X_target)
-            fit = self._fit_adjusted(X, labels, target, self.relative_missingness_.r)
+            target, relative = compare_with_target(self, X, X_target)
+            self.relative_missingness_ = _with_known_columns(relative, columns, X, target)
+            groups_target = _check_groups(groups_target, target.shape[0], name="groups_target")
+            fit = self._fit_adjusted((X, labels, groups), (target, None, groups_target), columns)
         self.coef_ = fit.coef[:, 0] if y.ndim == 1 else fit.coef.T
         self.intercept_ = float(fit.intercept[0]) if y.ndim == 1 else fit.intercept
         self.rank_, self.condition_ = fit.rank, fit.condition
         if isinstance(fit, StabilisedFit):
-            self.shrinkage_ = float(fit.shrinkage[0]) if y.ndim == 1 else fit.shrinkage
-            self.weight_ = float(fit.weight[0]) if y.ndim == 1 else fit.weight
+            self.choice_ = str(fit.kind[0]) if y.ndim == 1 else fit.kind
+            self.shrinkage_, self.weight_, self.ridge_ = (
+                float(values[0]) if y.ndim == 1 else values for values in (fit.shrinkage, fit.weight, fit.ridge)
+            )
         return self
 
-    def _fit_adjusted(self, X: Any, labels: np.ndarray, target: Any, r: np.ndarray) -> LinearFit:
+    def _known_columns(self, n_features: int) -> Columns:
+        names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else self._column_names
+        always = resolve_columns(self.always_recorded, n_features, names, parameter="always_recorded")
+        groups = resolve_groups(self.column_groups, n_features, names)
+        torn = always & (np.bincount(groups)[groups] > 1)
+        if torn.any():
+            raise ValueError(
+                f"{describe_columns(np.flatnonzero(torn), names)} is in always_recorded and in column_groups: what is "
+                "always recorded is not lost together with others. Leave it out of one."
+            )
+        grouped = groups.max(initial=-1) + 1 < n_features
+        return Columns(always if always.any() else None, groups if grouped else None)
+
+    def _fit_adjusted(self, source: _Rows, target: _Rows, columns: Columns) -> LinearFit:
+        assert self.relative_missingness_ is not None
+        r = self.relative_missingness_.r
         if self.stabilise:
-            source_folds, target_folds = FoldedMoments.of(X, labels), FoldedMoments.of(target)
-            return fit_stabilised(source_folds, target_folds, r, gram=self.gram, fit_intercept=self.fit_intercept)
-        moments = adjust_moments(Moments.of(X, labels), Moments.of(target), r, gram=self.gram)
-        return least_squares(moments, fit_intercept=self.fit_intercept)
+            here, there = (FoldedMoments.of(X, Y, groups=g, columns=columns) for X, Y, g in (source, target))
+            return fit_stabilised(here, there, r, gram=self.gram, fit_intercept=self.fit_intercept)
+        labelled, unlabelled = (Moments.of(X, Y) for X, Y, _ in (source, target))
+        adjusted = adjust_moments(labelled, unlabelled, r, gram=self.gram, groups=columns.groups)
+        return least_squares(adjusted, fit_intercept=self.fit_intercept)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of rows observed in the target domain."""

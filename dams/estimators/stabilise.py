@@ -1,140 +1,176 @@
 """A closed form that stays stable: how far to trust the moved source moments, settled without target labels.
 
 Where the target records a feature better than the source (r_j < 0) the moved Gram matrix is Cov of the source minus a
-diagonal, (1 − r)(1 − r)ᵀ ⊙ Cov(X̃^s) + diag(r(1 − r)) diag(E[X̃^s²]), the correction for attenuation of
-errors-in-variables regression. On finite samples it need not be positive definite, and its inverse explodes. The family
+diagonal, the correction for attenuation of errors-in-variables regression. On finite samples it need not be positive
+definite, and its inverse explodes. The target's own Gram matrix T is definite, but does not share its sampling error
+with the cross-moment c = (1 − r) ⊙ Cov(X̃^s, Y): in a direction in which the target hardly varies, T⁻¹c is noise. So
+the closed form is fitted as a step away from a calm predictor β₀,
 
-    M(θ, α) = (1 − α) · moved(source, r_θ) + α · target,    r_θ = max(r, 0) + θ min(r, 0),
+    β = β₀ + (M + κ W)⁻¹ (c − M β₀),    M = (1 − α) · moved(source, r_θ) + α T,    W_jj = max(1 − r_j, 1) T_jj,
 
-holds the paper's formula (θ = 1) and, at θ = α = 0, the infinite-sample limit of the non-parametric adjustment, which
-is always positive semi-definite. θ and α are chosen for each label by a cross-validated estimate of the *target* risk,
-which the moments table gives from held-out source rows.
+W growing with the variance of c_j. β₀ is the infinite-sample limit of the non-parametric adjustment, θ = α = 0, which
+is always positive semi-definite. Negative r are undone feature by feature, by θ_j r_j with
+θ_j = r_j²/(r_j² + γ Var(r̂_j)), so that a column of which the source has a handful of values does not hold back the
+others; for the same reason β₀ is also tried with a penalty on the columns that the target records better.
+
+Which candidate is taken, if any, is settled for each label by a cross-validated estimate of the *target* risk, which
+the moments table gives from held-out source rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
 
 import numpy as np
 
-from dams.least_squares import LinearFit, is_positive_definite, smallest_eigenvalue, solve_symmetric
+from dams.estimators.folds import FoldedMoments
+from dams.least_squares import LinearFit, smallest_eigenvalue, solve_definite, solve_symmetric
 from dams.moments import Moments
-from dams.relative import count_nonzero
 
 Array = np.ndarray
 Gram = Literal["pooled", "target", "source"]
+Kind = Literal["source", "recentred", "filter", "adjusted"]
 
-N_FOLDS = 10
-SHRINKAGES = (0.0, 0.5, 0.75, 0.9, 1.0)
-WEIGHTS = (0.0, 0.05, 0.2, 0.5, 1.0)
-# M is well conditioned if its smallest eigenvalue is so many standard errors from zero; then θ = 1 is not questioned.
-WELL_CONDITIONED = 8.0
+# γ: 0 undoes every negative r as a whole; at 32, an r that is 5.7 standard errors below zero is undone by half.
+CAUTIONS = (0.0, 32.0)
+WEIGHTS = {"pooled": (0.0, 0.2, 0.5, 1.0), "source": (0.0,), "target": (0.0, 1.0)}
+RIDGES = (0.01, 0.1, 1.0)
+# Penalty on the columns of β₀ that the target records better, in units of the target's variance and of −r.
+DAMPINGS = (0.0, 0.1)
+# A matrix is well conditioned if its smallest eigenvalue is so many standard errors above zero.
+WELL_CONDITIONED = 16.0
+# With so many rows a gain over the source must be two standard errors rather than one; few rows with heavy tails make
+# errors that are too small.
+FEW_ROWS = 50
+# Risks that differ by less, in units of Var(Y), are equal; of equals the first is taken.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class FoldedMoments:
-    """Moments of disjoint folds of the rows: any union of folds has its moments without another look at the rows."""
+class Candidate:
+    """A predictor to choose: least squares on the source, β₀ ("filter"), or a step from β₀ ("adjusted").
 
-    parts: tuple[Moments, ...]
-    counts: Array  # nonzeros, (folds, d)
+    "recentred" has the slopes of least squares on the source and an intercept for the target's means.
+    """
 
-    @classmethod
-    def of(cls, X: Any, Y: Array | None = None, *, n_folds: int = N_FOLDS) -> FoldedMoments:
-        """Put row i of X (dense or CSR) and of the label columns Y into fold i mod n_folds."""
-        folds = [slice(k, None, n_folds) for k in range(min(n_folds, X.shape[0]))]
-        parts = tuple(Moments.of(X[rows], None if Y is None else Y[rows]) for rows in folds)
-        return cls(parts, np.array([count_nonzero(X[rows]) for rows in folds]))
+    kind: Kind
+    caution: float = 0.0  # γ
+    weight: float = 0.0  # α
+    ridge: float = 0.0  # κ
+    damping: float = 0.0
 
-    def merged(self) -> Moments:
-        """Moments of all rows."""
-        return merge(self.parts)
-
-    def without(self, fold: int) -> Moments:
-        """Moments of all rows but those of one fold."""
-        return merge(self.parts[:fold] + self.parts[fold + 1 :])
-
-    def shares_without(self, fold: int) -> Array:
-        """Shares of nonzeros in all rows but those of one fold."""
-        n = sum(part.n for part in self.parts) - self.parts[fold].n
-        return (self.counts.sum(axis=0) - self.counts[fold]) / n
+    @property
+    def step(self) -> tuple[float, float, float]:
+        """What the matrix of an adjusted candidate depends on."""
+        return self.caution, self.weight, self.ridge
 
 
-def merge(parts: Sequence[Moments]) -> Moments:
-    """Moments of the rows of all parts together."""
-
-    def stack(field: str) -> Array:
-        return np.stack([getattr(part, field) for part in parts])
-
-    n = sum(part.n for part in parts)
-    weights = stack("n") / n
-    mean = weights @ stack("mean")
-    gaps = stack("mean") - mean
-    covariance = np.einsum("f,fij->ij", weights, stack("covariance")) + (gaps.T * weights) @ gaps
-    if parts[0].label_mean is None:
-        return Moments(n, mean, covariance)
-    label_mean = weights @ stack("label_mean")
-    label_gaps = stack("label_mean") - label_mean
-    label_covariance = np.einsum("f,fdk->dk", weights, stack("label_covariance")) + (gaps.T * weights) @ label_gaps
-    label_variance = weights @ (stack("label_variance") + label_gaps**2)
-    return Moments(n, mean, covariance, label_mean, label_covariance, label_variance)
+SOURCE = Candidate("source")
 
 
 @dataclass(frozen=True)
 class StabilisedFit(LinearFit):
-    """The chosen predictors; `shrinkage` is θ and `weight` is α of every label, both of shape (k,)."""
+    """The chosen predictors; what was chosen has one entry per label."""
 
-    shrinkage: Array
+    kind: Array
+    shrinkage: Array  # the share of Σ|min(r, 0)| that is undone
     weight: Array
+    ridge: Array
 
 
 @dataclass(frozen=True)
+class _Setting:
+    """What all systems share. With an intercept second moments are centred: a constant in the labels moves it alone."""
+
+    fit_intercept: bool
+    groups: Array | None
+
+    def second(self, moments: Moments) -> Array:
+        return moments.covariance if self.fit_intercept else moments.gram
+
+    def cross(self, moments: Moments) -> Array:
+        assert moments.label_covariance is not None
+        return moments.label_covariance if self.fit_intercept else moments.cross
+
+    def move(self, moments: Moments, r: Array) -> tuple[Array, Array]:
+        """Second moments and cross-moment after the map with rate r."""
+        moved = moments.moved(r, groups=self.groups)
+        return self.second(moved), self.cross(moved)
+
+
 class _System:
     """Source and target moments of the same rows, and the r that goes with them."""
 
-    source: Moments
-    target: Moments
-    r: Array
-    fit_intercept: bool
-    _moved: dict[float, Moments] = field(default_factory=dict, repr=False)
+    def __init__(self, source: Moments, target: Moments, counts: tuple[Array, Array], r: Array, setting: _Setting):
+        self.source, self.target, self.r, self.setting = source, target, r, setting
+        self.there = setting.second(target)
+        counted = zip(counts, (source.n, target.n), strict=True)
+        self.variance = (1 - r) ** 2 * sum(1 / np.maximum(count, 1) - 1 / n for count, n in counted)
 
-    def matrix(self, theta: float, alpha: float) -> Array:
-        """M(θ, α)."""
-        moved = self.moved(theta)
-        if self.fit_intercept:
-            return (1 - alpha) * moved.covariance + alpha * self.target.covariance
-        return (1 - alpha) * moved.gram + alpha * self.target.gram
+    def theta(self, caution: float) -> Array:
+        """Share of a negative r that is undone, feature by feature."""
+        size = np.square(self.r) + caution * self.variance
+        return np.square(self.r) / np.where(size > 0, size, 1.0)
 
-    def cross(self, theta: float) -> Array:
-        """Cov(X̃, Y) at r_θ; centred, so that adding a constant to the labels moves the intercept alone."""
-        moved = self.moved(theta)
-        assert moved.label_covariance is not None
-        return moved.label_covariance if self.fit_intercept else moved.cross
+    def moved(self, theta: Array | float) -> tuple[Array, Array]:
+        """Second moments and cross-moment of the source, moved by max(r, 0) + θ min(r, 0)."""
+        return self.setting.move(self.source, np.where(self.r < 0, theta * self.r, self.r))
 
-    def moved(self, theta: float) -> Moments:
-        """Source moments moved by r_θ; every α needs them. Of the last θ alone: wide data fill the memory."""
-        if theta not in self._moved:
-            self._moved.clear()
-            self._moved[theta] = self.source.moved(np.where(self.r < 0, theta * self.r, self.r))
-        return self._moved[theta]
+    def systems(self, candidates: Sequence[Candidate]) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the matrix of every candidate and its coefficients, None if the matrix is not positive definite.
 
-    def solve(self, theta: float, alpha: float) -> Array:
-        """Coefficients of one candidate."""
-        return solve_symmetric(self.matrix(theta, alpha), self.cross(theta))
+        Neighbours that differ in their damping alone share a factorisation, those of one γ the moved moments.
+        """
+        here = self.setting.second(self.source), self.setting.cross(self.source)
+        noise, gain = np.diagonal(self.there) * np.maximum(1 - self.r, 1), np.maximum(-self.r, 0)
+        calm_matrix, calm_cross = self.moved(0.0)
+        calm = [calm_matrix + np.diag(damping * np.diagonal(self.there) * gain) for damping in DAMPINGS]
+        starts = [solve_symmetric(matrix, calm_cross) for matrix in calm]
+        last: Candidate | None = None
+        for candidate in candidates:
+            damped = DAMPINGS.index(candidate.damping)
+            if candidate.kind == "filter":
+                yield calm[damped], starts[damped]
+                continue
+            if candidate.kind != "adjusted":
+                yield here[0], solve_symmetric(*here)
+                continue
+            if last is None or candidate.caution != last.caution:
+                moved, cross = self.moved(self.theta(candidate.caution))
+            if last is None or candidate.step != last.step:
+                matrix = (1 - candidate.weight) * moved + candidate.weight * self.there
+                left = np.hstack([cross - matrix @ start for start in starts])
+                matrix.flat[:: len(matrix) + 1] += candidate.ridge * noise
+                steps = solve_definite(matrix, left)
+            last = candidate
+            width = cross.shape[1]
+            yield matrix, None if steps is None else starts[damped] + steps[:, damped * width : (damped + 1) * width]
+
+    def solve(self, candidates: Sequence[Candidate]) -> Array:
+        """Coefficients (candidates, d, k), NaN for those whose matrix is not positive definite."""
+        missing = np.full_like(self.setting.cross(self.source), np.nan)
+        return np.stack([missing if coef is None else coef for _, coef in self.systems(candidates)])
 
 
 def fit_stabilised(
     source: FoldedMoments, target: FoldedMoments, r: Array, *, gram: Gram = "pooled", fit_intercept: bool = True
 ) -> StabilisedFit:
-    """Fit the candidate of least estimated target risk, one for every label.
+    """Fit the candidate of least estimated target risk, one for every label; least squares on the source if none helps.
 
-    Candidates are the pairs (θ, α) whose M is positive definite on all rows and without each fold; (0, 0) always is.
-    With β₀ the fit of (0, 0) and δ = β − β₀, the target risk over that of β₀ is δᵀ E[X̃^tᵀX̃^t] δ − 2 δᵀ g,
-    g = E[X̃^tᵀ(Y − X̃^t β₀)]. It is estimated fold by fold, g from the held-out source rows by the moments table: their
-    Gram matrix and cross-moment share their sampling error, which cancels in g. The Gram matrix in the small term
-    comes from the held-out target rows: a target's is never indefinite, and rows that the candidate itself was fitted
-    with would flatter large α.
+    With β₀ the calm predictor and δ = β − β₀, the target risk over that of β₀ is δᵀTδ − 2 δᵀ(c − Gβ₀), T and G two
+    estimates of E[X̃^tᵀX̃^t]. It is estimated fold by fold from held-out rows. T is the target's. G is the moved
+    source's, which shares its sampling error with c, so that it cancels. But it is right only if columns are lost
+    independently or in known groups, the target's whatever is lost together. So what the target's Gram matrix would
+    change in the mean over folds is added, as far as it exceeds one standard error.
+
+    Where both matrices are well conditioned the closed form is a candidate as it is, elsewhere with θ and κ. One is
+    left out if its matrix is not positive definite, on all rows or without a fold, or if it would explain more than
+    there is, Var(Y) − 2 βᵀc + βᵀTβ < 0: then it fits the noise of c. Of the others, the one of least risk plus one
+    standard error over folds is taken, so that none wins by luck, and only if its risk is below that of least squares
+    on the source by one standard error, 1 + `FEW_ROWS`/n of them to be exact.
 
     Parameters
     ----------
@@ -144,76 +180,145 @@ def fit_stabilised(
         Relative missingness, estimated from all rows. Fits without a fold use the rows' own estimate, so that the
         error of r̂ counts in the choice.
     gram
-        Which α are candidates: all ("pooled"), 0 ("source"), or 1 and, with the first θ, 0 ("target").
+        Which α are candidates: several ("pooled"), 0 ("source"), or 0 and 1 ("target").
     """
-    whole = _System(source.merged(), target.merged(), r, fit_intercept)
+    setting = _Setting(fit_intercept, source.columns.groups)
+    counts = source.counts.sum(axis=0), target.counts.sum(axis=0)
+    whole = _System(source.merged(), target.merged(), counts, r, setting)
     n_folds = min(len(source.parts), len(target.parts))
     parts = [_without(source, target, whole, fold) for fold in range(n_folds)] if n_folds > 1 else []
-    candidates = _candidates(whole, parts, gram)
-    choice = _choose(candidates, source, target, whole, parts)
-    solved = {i: whole.solve(*candidates[i]) for i in np.unique(choice)}
-    coef = np.stack([solved[i][:, label] for label, i in enumerate(choice)], axis=1)
-    label_mean = whole.source.label_mean
+    candidates = make_candidates(gram, _well_conditioned(whole, parts), fit_intercept=fit_intercept)
+    found = whole.solve(candidates)
+    choice = _choose(candidates, found, source, target, whole, parts)
+    chosen = [candidates[i] for i in choice]
+    coef = np.stack([found[i, :, label] for label, i in enumerate(choice)], axis=1)
+    label_mean, mean = whole.source.label_mean, whole.source.mean[:, None]
     assert label_mean is not None
     # The moved source mean, because its sampling error is shared with the label mean.
-    intercept = label_mean - whole.source.moved(r).mean @ coef if fit_intercept else np.zeros_like(label_mean)
-    chosen = np.array(candidates)[choice]
+    means = np.where([c.kind == "source" for c in chosen], mean, (1 - r)[:, None] * mean)
     return StabilisedFit(
         coef,
-        intercept,
-        tuple(whole.matrix(*candidates[i]) for i in solved),
-        shrinkage=chosen[:, 0],
-        weight=chosen[:, 1],
+        label_mean - (means * coef).sum(axis=0) if fit_intercept else np.zeros_like(label_mean),
+        tuple(matrix for matrix, _ in whole.systems([candidates[i] for i in np.unique(choice)])),
+        kind=np.array([c.kind for c in chosen]),
+        shrinkage=np.array([_share_undone(whole, c) for c in chosen]),
+        weight=np.array([c.weight for c in chosen]),
+        ridge=np.array([c.ridge for c in chosen]),
     )
 
 
-def _without(source: FoldedMoments, target: FoldedMoments, whole: _System, fold: int) -> _System:
-    q_source, q_target = source.shares_without(fold), target.shares_without(fold)
-    # A feature seen only in this fold's source rows has no r without them.
-    r = np.where(q_source > 0, 1 - q_target / np.where(q_source > 0, q_source, 1), whole.r)
-    return _System(source.without(fold), target.without(fold), r, whole.fit_intercept)
+def make_candidates(gram: Gram, well: tuple[bool, bool], *, fit_intercept: bool) -> list[Candidate]:
+    """All predictors to choose from, in the order of preference between equals.
+
+    `well` says whether the moved source's and the target's matrix are well conditioned. One that is needs no ridge, and
+    where both are, the closed form is taken as it is.
+    """
+    calm = [Candidate("filter", damping=damping) for damping in DAMPINGS]
+    plain = [Candidate("recentred"), SOURCE] if fit_intercept else [SOURCE]
+    exact = [Candidate("adjusted", weight=weight) for weight in WEIGHTS[gram] if well[weight == 1]]
+    steps = () if all(well) else product(CAUTIONS, WEIGHTS[gram], RIDGES, DAMPINGS)
+    return [*calm, *plain, *exact, *(Candidate("adjusted", *step) for step in steps)]
 
 
-def _candidates(whole: _System, parts: Sequence[_System], gram: Gram) -> list[tuple[float, float]]:
-    """The pairs (θ, α) to choose from; the first is (0, 0), or (1, 0) where that is well conditioned."""
+def _well_conditioned(whole: _System, parts: Sequence[_System]) -> tuple[bool, bool]:
+    """Whether the moved source's and the target's matrix are; not, where there are no folds to tell."""
     if not parts:
-        return [(0.0, 0.0)]
-    thetas: tuple[float, ...] = SHRINKAGES
-    if (whole.r >= 0).all() or is_well_conditioned(
-        smallest_eigenvalue(whole.matrix(1, 0)), [smallest_eigenvalue(part.matrix(1, 0)) for part in parts]
-    ):
-        thetas = (1.0,)
-    alphas = {"pooled": WEIGHTS, "source": (0.0,), "target": (1.0,)}[gram]
-    pairs = [(theta, alpha) for theta in thetas for alpha in alphas if (theta, alpha) != (thetas[0], 0.0)]
-    safe = [p for p in pairs if all(is_positive_definite(system.matrix(*p)) for system in (whole, *parts))]
-    return [(thetas[0], 0.0), *safe]
+        return False, False
+    return (
+        is_well_conditioned(*(smallest_eigenvalue(system.moved(1.0)[0]) for system in (whole, *parts))),
+        is_well_conditioned(*(smallest_eigenvalue(system.there) for system in (whole, *parts))),
+    )
 
 
 def _choose(
-    candidates: Sequence[tuple[float, float]],
+    candidates: Sequence[Candidate],
+    found: Array,
     source: FoldedMoments,
     target: FoldedMoments,
     whole: _System,
     parts: Sequence[_System],
 ) -> Array:
-    """Index of the candidate with the least estimated target risk plus its standard error, one a label.
+    """Index of the chosen candidate, one per label."""
+    plain = candidates.index(SOURCE)
+    if not parts:
+        return np.full(found.shape[2], plain)
+    risks, gaps = np.empty((2, len(parts), *found.shape[::2]))
+    for fold, (part, *held) in enumerate(zip(parts, source.parts, target.parts, strict=False)):
+        risks[fold], gaps[fold] = _held_out_risk(candidates, part.solve(candidates), part, held, whole.r)
+    unusable = ~np.isfinite(risks).all(axis=0) | _explains_too_much(candidates, found, whole)
+    rounding = ROUNDING * _label_second(whole)
+    risk, error = _against(risks, gaps, 0)
+    bound = np.where(unusable, np.inf, risk + error)
+    best = np.argmax(bound <= bound.min(axis=0) + rounding, axis=0)
+    risk, error = _against(risks, gaps, plain)
+    bound = risk + (1 + FEW_ROWS / min(source.n, target.n)) * error
+    helps = np.take_along_axis(bound, best[None], axis=0)[0] < -rounding
+    return np.where(helps, best, plain)
 
-    The error, over folds, keeps a candidate from being chosen for luck. Of equals the first.
-    """
-    risks = np.zeros((len(parts), len(candidates), whole.cross(0.0).shape[1]))
-    if len(candidates) == 1:
-        return np.zeros(risks.shape[2], dtype=int)
-    for risk, part, held_source, held_target in zip(risks, parts, source.parts, target.parts, strict=False):
-        start = part.solve(0.0, 0.0)
-        held = _System(held_source, held_target, whole.r, whole.fit_intercept)
-        gradient = held.cross(1.0) - held.matrix(1.0, 0.0) @ start
-        steps = np.stack([part.solve(*pair) - start for pair in candidates])
-        risk[:] = np.einsum("cdk,cdk->ck", steps, held.matrix(1.0, 1.0) @ steps - 2 * gradient)
-    error = risks.std(axis=0, ddof=1) / np.sqrt(len(parts))
-    return np.argmin(risks.mean(axis=0) + error, axis=0)
+
+def _without(source: FoldedMoments, target: FoldedMoments, whole: _System, fold: int) -> _System:
+    moments = source.without(fold), target.without(fold)
+    counts = source.counts_without(fold), target.counts_without(fold)
+    q_source, q_target = counts[0] / moments[0].n, counts[1] / moments[1].n
+    # A feature seen only in this fold's source rows has no r without them.
+    r = np.where(q_source > 0, 1 - q_target / np.where(q_source > 0, q_source, 1), whole.r)
+    return _System(*moments, counts, r, whole.setting)
 
 
-def is_well_conditioned(eigenvalue: float, without_folds: Sequence[float]) -> bool:
+def _held_out_risk(
+    candidates: Sequence[Candidate], coef: Array, part: _System, held: Sequence[Moments], r: Array
+) -> tuple[Array, Array]:
+    """Target risk of coefficients (candidates, d, k) over that of the first, and its change if G is the target's."""
+    start, steps = coef[0], coef - coef[0]
+    moved, cross = part.setting.move(held[0], r)
+    gram = part.setting.second(held[1])
+    risk = np.einsum("cdk,cdk->ck", steps, gram @ steps - 2 * (cross - moved @ start))
+    gap = 2 * np.einsum("cdk,dk->ck", steps, (gram - moved) @ start)
+    if part.setting.fit_intercept:
+        # Its intercept is the source's. Two estimates of the bias, as the square of one would count its noise.
+        plain = candidates.index(SOURCE)
+        ways = held, (part.source, part.target)
+        biases = [(target.mean - source.mean) @ coef[plain] for source, target in ways]
+        risk[plain] += biases[0] * biases[1]
+    return risk, gap
+
+
+def _against(risks: Array, gaps: Array, which: int) -> tuple[Array, Array]:
+    """Mean risk over that of one candidate, and its standard error, each (candidates, k)."""
+    mean, error = _mean_and_error(risks - risks[:, [which]])
+    gap, doubt = _mean_and_error(gaps - gaps[:, [which]])
+    beyond = np.maximum(np.abs(gap) - doubt, 0)
+    return mean + np.sign(gap) * beyond, np.hypot(error, np.where(beyond > 0, doubt, 0))
+
+
+def _mean_and_error(values: Array) -> tuple[Array, Array]:
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def _explains_too_much(candidates: Sequence[Candidate], found: Array, whole: _System) -> Array:
+    """Which adjusted candidates would have a negative risk on all rows, (candidates, k)."""
+    _, cross = whole.moved(1.0)
+    left = _label_second(whole) + np.einsum("cdk,cdk->ck", found, whole.there @ found - 2 * cross)
+    return (left < 0) & np.array([c.kind == "adjusted" for c in candidates])[:, None]
+
+
+def _label_second(whole: _System) -> Array:
+    """Var(Y), or E[Y²] without an intercept: what there is to explain."""
+    label_variance, label_mean = whole.source.label_variance, whole.source.label_mean
+    assert label_variance is not None and label_mean is not None
+    return label_variance if whole.setting.fit_intercept else label_variance + label_mean**2
+
+
+def _share_undone(system: _System, candidate: Candidate) -> float:
+    better = np.maximum(-system.r, 0)
+    if candidate.kind in ("source", "recentred"):
+        return 0.0
+    if not better.any():
+        return 1.0
+    return float(better @ system.theta(candidate.caution) / better.sum()) if candidate.kind == "adjusted" else 0.0
+
+
+def is_well_conditioned(eigenvalue: float, *without_folds: float) -> bool:
     """Whether a smallest eigenvalue is `WELL_CONDITIONED` standard errors, by delete-a-fold jackknife, above zero."""
     values = np.asarray(without_folds)
     if not np.isfinite(values).all():

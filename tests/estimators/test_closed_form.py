@@ -1,6 +1,7 @@
 """The closed form finds the target's optimum in large samples, and respects the symmetries of least squares."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -226,6 +227,62 @@ def test_what_belongs_to_an_earlier_fit_with_a_target_goes_with_it():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (200, 2)).astype(float), rng.normal(size=200)
     model = ClosedFormRegressor().fit(X, y, X_target=X[::2])
-    assert hasattr(model, "weight_") and hasattr(model, "shrinkage_")
+    fitted = ("choice_", "shrinkage_", "weight_", "ridge_")
+    assert all(hasattr(model, name) for name in fitted)
     model.fit(X, y, X_target=None)
-    assert not hasattr(model, "weight_") and not hasattr(model, "shrinkage_")
+    assert not any(hasattr(model, name) for name in fitted)
+
+
+PANEL = ["sodium", "potassium"]
+
+
+def panel_shift(n=20_000):
+    """Two columns lost as one, one lost on its own, and a 0/1 column that is never lost but has another mix."""
+    rng = np.random.default_rng(0)
+    X = 0.7 * rng.normal(size=(2 * n, 1)) + rng.normal(size=(2 * n, 4)) + 1
+    X[:, 0] = X[:, 0] > 1
+    X[:n, 3], X[n:, 3] = rng.random(n) < 0.3, rng.random(n) < 0.6
+    y = X @ [3.0, 2.0, 1.0, 4.0] + rng.normal(size=2 * n)
+    kept = rng.random((2 * n, 2)) >= np.where(np.arange(2 * n)[:, None] < n, [0.6, 0.2], [0.1, 0.5])
+    X[:, :3] *= kept[:, [0, 0, 1]]
+    frames = [pd.DataFrame(rows, columns=[*PANEL, "lactate", "male"]) for rows in (X[:n], X[n:])]
+    return frames[0], y[:n], frames[1], y[n:]
+
+
+@pytest.mark.parametrize("stabilise", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_what_is_known_of_columns_is_used(stabilise, named):
+    source, y, target, y_target = panel_shift()
+    always, groups = (["male"], [PANEL]) if named else ([False, False, False, True], [[0, 1]])
+    known = ClosedFormRegressor(gram="source", stabilise=stabilise, always_recorded=always, column_groups=groups)
+    relative = known.fit(source, y, X_target=target).relative_missingness_
+    assert relative.r[3] == relative.lower[3] == relative.upper[3] == 0
+    # One r for the panel, from the rows in which any of it is recorded.
+    shown = [(rows[PANEL] != 0).any(axis=1).mean() for rows in (source, target)]
+    np.testing.assert_allclose(relative.r[:2], 1 - shown[1] / shown[0])
+    np.testing.assert_allclose(relative.q_source, (source != 0).mean())
+    silent = ClosedFormRegressor(gram="source", stabilise=False).fit(source, y, X_target=target)
+    oracle = LinearRegression().fit(target, y_target)
+    error, careless, best = (1 - model.score(target, y_target) for model in (known, silent, oracle))
+    assert error < best + 0.003 < best + 0.05 < careless
+
+
+def test_without_groups_and_always_recorded_nothing_changes():
+    source, Y, target = small_shift(7)
+    for stabilise in (True, False):
+        plain, empty = (
+            ClosedFormRegressor(stabilise=stabilise, always_recorded=always, column_groups=groups)
+            for always, groups in [(None, None), ([], [[2], []])]
+        )
+        np.testing.assert_array_equal(
+            plain.fit(source, Y, X_target=target).coef_, empty.fit(source, Y, X_target=target).coef_
+        )
+
+
+def test_a_column_is_not_always_recorded_and_lost_with_others():
+    source, y, target, _ = panel_shift(100)
+    model = ClosedFormRegressor(always_recorded=["male"], column_groups=[["male", "lactate"]])
+    with pytest.raises(ValueError, match="'male' is in always_recorded and in column_groups"):
+        model.fit(source, y, X_target=target)
+    with pytest.raises(ValueError, match="always_recorded names 'mael'"):
+        ClosedFormRegressor(always_recorded=["mael"]).fit(source, y, X_target=None)
