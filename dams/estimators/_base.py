@@ -14,7 +14,7 @@ from dams._validation import (
     refuse_unusable,
     warn_user,
 )
-from dams.relative import RelativeMissingness, count_nonzero, from_counts, warn_without_zeros
+from dams.relative import RelativeMissingness, count_nonzero, from_tables
 
 # Of 40 closed forms with 20 source values of a feature none was worse than the label mean, with 10 three, with 5 five.
 FEW_VALUES = 20
@@ -33,8 +33,19 @@ def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, res
     return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options)
 
 
-def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tuple[Any, RelativeMissingness]:
+def compare_with_target(
+    estimator: BaseEstimator,
+    X: Any,
+    X_target: Any,
+    *,
+    always_recorded: Any = None,
+    column_groups: Any = None,
+    groups: Any = None,
+    groups_target: Any = None,
+) -> tuple[Any, RelativeMissingness]:
     """Check the target covariates against the validated source X and estimate the relative missingness.
+
+    The keywords are those of `estimate_relative_missingness`.
 
     Returns
     -------
@@ -42,9 +53,17 @@ def compare_with_target(estimator: BaseEstimator, X: Any, X_target: Any) -> tupl
     """
     names = list(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else estimator._column_names
     target = check_covariates(match_columns(X_target, names, X.shape[1]), name="X_target")
-    counts = count_nonzero(X), count_nonzero(target), X.shape[0], target.shape[0]
-    warn_without_zeros(*counts)
-    relative = from_counts(*counts, feature_names=names)
+    counts = count_nonzero(X), count_nonzero(target)
+    relative = from_tables(
+        X,
+        target,
+        counts=counts,
+        feature_names=names,
+        always_recorded=always_recorded,
+        column_groups=column_groups,
+        groups=groups,
+        groups_target=groups_target,
+    )
     few = np.flatnonzero((counts[0] < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source))
     if few.size:
         warn_user(

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LABELS = (Label("random_linear"),)
 # Stays of each cohort of known mechanism.
 STAYS = 2000
+# Families of checks that need no knowledge of the columns; a p-value each.
+FAMILIES = ("pairs", "values", "bounds", "absences")
 # Points of the curve that shows how the statistics are spread.
 LEVELS = np.linspace(0, 8, 81)
 
@@ -118,7 +120,7 @@ def _conditioning(cell: Cell) -> dict[str, float]:
 
 def check(source: Any, target: Any, rng: np.random.Generator) -> tuple[dict[str, Any], pd.DataFrame]:
     """Return what `check_ucar` finds as one row, and its checks; where it can't tell, the row says why."""
-    unknown = dict.fromkeys(("p_value", "first_suspect", "suspects", "checks", "p_pairs", "p_values", "p_bounds"))
+    unknown = dict.fromkeys(("p_value", "first_suspect", "suspects", "checks", *(f"p_{family}" for family in FAMILIES)))
     row: dict[str, Any] = {"verdict": "", **unknown, "source_rows": source.shape[0], "target_rows": target.shape[0]}
     try:
         report = check_ucar(source, target, random_state=rng)
@@ -126,7 +128,7 @@ def check(source: Any, target: Any, rng: np.random.Generator) -> tuple[dict[str,
         return row | {"verdict": f"not checked: {error}"}, pd.DataFrame(columns=["kind", "z"])
     if report.checks.empty:
         return row | {"verdict": "not checked: too few values are observed together"}, report.checks
-    row |= {key: getattr(report, key) for key in ("p_value", "p_pairs", "p_values", "p_bounds")}
+    row |= {"p_value": report.p_value} | {f"p_{family}": report.p_by_family[family] for family in FAMILIES}
     row |= {"suspects": len(report.suspects), "first_suspect": next(iter(report.suspects), None)}
     row |= {"verdict": "UCAR rejected" if report.rejected else "UCAR not rejected", "checks": len(report.checks)}
     return row, report.checks
