@@ -143,6 +143,8 @@ def _finish(axes: Any, *, own: bool) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
+    if not axes.get_legend_handles_labels()[0]:
+        return
     if own:
         axes.figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize="small")
     else:

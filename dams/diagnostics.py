@@ -123,7 +123,8 @@ class UCARReport:
 
         rest = len(self.checks) > SHOWN
         more = f"<p>The first {SHOWN} of {len(self.checks)} checks; .checks has all.</p>" if rest else ""
-        return f"<p>{escape(str(self))}</p>{self.checks.head(SHOWN).round(3).to_html(index=False)}{more}"
+        table = self.checks.head(SHOWN).to_html(index=False, float_format="{:.3f}".format)
+        return f"<p>{escape(str(self))}</p>{table}{more}"
 
     def plot(self, *, axes: Any = None, most: int = 20) -> Any:
         """Draw the largest standardised checks and return the axes.

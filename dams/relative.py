@@ -167,7 +167,8 @@ class RelativeMissingness:
         order = np.argsort(-np.abs(self.r), kind="stable")[:SHOWN]
         rest = len(self.r) - len(order)
         more = f"<p>The {SHOWN} furthest from zero of {len(self.r)}; to_frame() has all.</p>" if rest else ""
-        return f"<p>{escape(str(self))}</p>{self.to_frame().iloc[order].round(3).to_html()}{more}"
+        table = self.to_frame().iloc[order].to_html(float_format="{:.3f}".format)
+        return f"<p>{escape(str(self))}</p>{table}{more}"
 
     def plot(self, *, axes: Any = None, most: int = 40) -> Any:
         """Draw r with both intervals, the features furthest from zero on top, and return the axes.
