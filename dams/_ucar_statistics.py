@@ -160,6 +160,10 @@ def check_absences(
     """
     presences = np.searchsorted(columns, columns[columns < source.d])
     row, i = np.nonzero(_beside(source, columns, known))
+    share = source.q[columns[row]] - products[0].mean(axis=0)[row, i]
+    # Most are far from their bounds; what a block of rows says is only asked of the rest.
+    close = _may_break(source, target, columns[row], share, 1 - source.q[i])
+    row, i = row[close], i[close]
     absent = source.share_of_rows[:, None] - source.shares[:, i]
     joint = source.shares[:, columns[row]] - products[0][:, row, i]
     yield _absences(source, target, columns[row], i, joint, absent)
@@ -176,29 +180,45 @@ def check_absences(
         seen = [source.h[:, :, np.flatnonzero(never[k])].any(axis=2).sum(axis=1) / source.per_block for k in several]
         absent = source.share_of_rows[:, None] - np.stack(seen, axis=1)
         most = np.array([np.argmax(np.where(never[k], source.q, -1)) for k in several])
-        yield _absences(source, target, j, most, source.shares[:, j], absent)
+        close = _may_break(source, target, j, source.q[j], absent.mean(axis=0))
+        yield _absences(source, target, j[close], most[close], source.shares[:, j[close]], absent[:, close])
+
+
+def _may_break(source: Domain, target: Domain, j: Array, share: Array, P: Array) -> Array:
+    """Which bounds of j given an absence have enough rows, and are not met for certain."""
+    limit = source.q[j] / np.where(target.q[j] > 0, target.q[j], np.inf)
+    enough = (source.n * source.worth * share >= MIN_EXPECTED) & (limit > 0)
+    variance = np.max(_variances_of_absence(source, j[enough], share[enough], P[enough], limit[enough]), axis=0)
+    variance += (1 - target.q[j[enough]]) / (target.q[j[enough]] * target.n)
+    error = np.sqrt(variance / min(source.worth, target.worth))
+    # With some room, as blocks give another error.
+    enough[enough] = np.log(share[enough] / (limit[enough] * P[enough])) > -(SLACK + 1) * error
+    return enough
+
+
+def _variances_of_absence(source: Domain, j: Array, share: Array, P: Array, limit: Array) -> tuple[Array, Array]:
+    """Variance of log P̂^s(j | absent) − log q̂^s_j in independent rows: at the limit, and as estimated.
+
+    It is [(1 − π)/(π P) + (1 − q)/q − 2(1 − π)/q]/n for P(absent) = P and P(j | absent) = π.
+    """
+    q = source.q[j]
+    at_limit, own = (
+        ((1 - p) / (p * P) + (1 - q) / q - 2 * (1 - p) / q) / source.n for p in np.minimum(1, [limit, share / P])
+    )
+    return at_limit, own
 
 
 def _absences(source: Domain, target: Domain, j: Array, i: Array, joint: Array, absent: Array) -> Checks:
     """Checks of j given an absence, from shares of rows by block: those that have j and lack the other, or lack it.
 
-    log P̂^s(j | absent) − log q̂^s_j has the variance [(1 − π)/(π P) + (1 − q)/q − 2(1 − π)/q]/n for P(absent) = P and
-    P(j | absent) = π. It is taken at the limit, π = 1/(1 − r_j): where all rows of few that lack the other have j by
-    chance, the estimated variance would be none.
+    The variance is taken at the limit, P(j | absent) = 1/(1 − r_j), if it is larger there: where all rows of few that
+    lack the other have j by chance, the estimated variance would be none.
     """
     P, share = absent.mean(axis=0), joint.mean(axis=0)
-    limit = source.q[j] / np.where(target.q[j] > 0, target.q[j], np.inf)
-    worth = source.n * source.worth
-    enough = (worth * share >= MIN_EXPECTED) & (limit > 0) & (worth * P * np.abs(1 - limit) >= MIN_ELSEWHERE)
-    j, i, joint, absent, P, share, limit = (
-        j[enough], i[enough], joint[:, enough], absent[:, enough], P[enough], share[enough], limit[enough]
-    )  # fmt: skip
-    q = source.q[j]
+    limit = source.q[j] / target.q[j]
     estimate = np.log(share / (limit * P))
-    in_source = joint / share - absent / P - source.shares[:, j] / q + source.share_of_rows[:, None]
-    at_limit, own = (
-        ((1 - p) / (p * P) + (1 - q) / q - 2 * (1 - p) / q) / source.n for p in np.minimum(1, [limit, share / P])
-    )
+    in_source = joint / share - absent / P - source.shares[:, j] / source.q[j] + source.share_of_rows[:, None]
+    at_limit, own = _variances_of_absence(source, j, share, P, limit)
     in_source = source.with_variance(in_source, np.maximum(at_limit, own), own)
     in_target = target.shares[:, j] / target.q[j] - target.share_of_rows[:, None]
     checks = Checks("absences", j, i, estimate, (in_source, in_target)).keep(np.ones(len(j), dtype=bool))

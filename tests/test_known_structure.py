@@ -179,22 +179,23 @@ class TestAlwaysRecorded:
 
     def test_the_same_mix_raises_no_alarm(self):
         p = []
-        for seed in range(60):
+        for seed in range(150):
             rng = np.random.default_rng([4, seed])
             female = (rng.random(2000) < 0.52).astype(float)
             X = np.column_stack([female, 1 - female, rng.random((2000, 2)) < 0.5]).astype(float)
             p.append(check_ucar(X[:1000], X[1000:], n_bootstrap=DRAWS, random_state=rng).p_by_family["absences"])
-        assert np.mean(np.array(p) < 0.05) < 0.05 + 3 * standard_error(60)
+        # Which of the two levels is seen more often in the target is chance, and counted as such.
+        assert np.mean(np.array(p) < 0.2) < 0.2 + 3 * standard_error(150, 0.2)
 
     def test_few_rows_that_all_have_a_feature_by_chance_raise_no_alarm(self):
-        """Of 1,000 rows some 20 lack one of 30 features, and the target records the first better."""
+        """Some 50 of 1,000 rows lack one of 30 features, and the target records the first better."""
         alarms = 0
-        for seed in range(20):
+        for seed in range(40):
             rng = np.random.default_rng([5, seed])
-            rates = np.append(0.15, np.full(30, 0.03)), np.append(0.01, np.full(30, 0.03))
+            rates = np.append(0.15, np.full(30, 0.05)), np.append(0.01, np.full(30, 0.05))
             source, target = (lose(np.ones((1000, 31)), m, rng) for m in rates)
             alarms += check_ucar(source, target, n_bootstrap=DRAWS, random_state=rng).rejected
-        assert alarms <= 4
+        assert alarms / 40 < 0.05 + 3 * standard_error(40)
 
     @pytest.mark.parametrize("coded", [[0, 1], [1, 2], [1, 5]])
     def test_loss_that_depends_on_sex_is_found_whatever_the_mix_and_the_code(self, coded):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -132,4 +133,4 @@ def test_thirty_features_fit(tmp_path):
     axes.figure.savefig(tmp_path / "r.png")
     boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
     boxes = sorted(boxes, key=lambda box: box.y0)
-    assert all(low.y1 <= high.y0 + 1 for low, high in zip(boxes, boxes[1:], strict=False))
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))

@@ -34,6 +34,8 @@ LABELS = (Label("random_linear"),)
 STAYS = 2000
 # Families of checks that need no knowledge of the columns; a p-value each.
 FAMILIES = ("pairs", "values", "bounds", "absences")
+# What is kept of r: each feature is judged on its own here.
+ABOUT_R = ["r", "lower", "upper", "q_source", "q_target", "improper"]
 # Points of the curve that shows how the statistics are spread.
 LEVELS = np.linspace(0, 8, 81)
 
@@ -90,7 +92,8 @@ def diagnose_cells(
             source, target = (pd.DataFrame(part.X, columns=names) for part in (cell.source_train, cell.target_train))
             rng = generator(seed, "diagnostics", *wanted.key.parts)
             verdicts.append(wanted.about | check(source, target, rng)[0])
-            features = estimate_relative_missingness(source, target, confidence=confidence).to_frame().reset_index()
+            estimate = estimate_relative_missingness(source, target, confidence=confidence)
+            features = estimate.to_frame()[ABOUT_R].reset_index()
             features["true_r"] = true_r
             covered = features["true_r"].between(features["lower"], features["upper"]).mean()
             beside_truth = {"features": len(features), "covered": covered} | _conditioning(cell)
