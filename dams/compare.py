@@ -54,8 +54,7 @@ def compare_files(
             raise ValueError(f"neither file has a column {name!r} to leave out; {nearest(name, known)}")
     if groups is not None and groups not in known:
         raise ValueError(f"neither file has a column {groups!r} to group rows by; {nearest(groups, known)}")
-    # An empty field is no id.
-    ids = [text[groups].mask(text[groups] == "") if groups in text else None for text in texts]
+    ids = [text.get(groups) for text in texts]
     left_out = [*labels, *([] if groups is None else [groups])]
     texts = [text.drop(columns=left_out, errors="ignore") for text in texts]
     _refuse_other_columns((source, texts[0]), (target, texts[1]))

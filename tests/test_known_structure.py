@@ -91,6 +91,16 @@ class TestRowsThatBelongTogether:
             delta = estimate_relative_missingness(source, target, **known)
             np.testing.assert_allclose(grouped.upper, delta.upper, atol=0.03)
 
+    def test_few_groups_are_covered(self):
+        """Six patients in each domain: by the normal law 93 %."""
+        r, ids, inside = (1 - (1 - RATES[1]) / (1 - RATES[0]))[[0, 4]], np.repeat(np.arange(6), 30), []
+        for seed in range(150):
+            rng = np.random.default_rng([10, seed])
+            tables = [lose(measure(6, 30, rng, shared=0.5), rates, rng)[:, [0, 4]] for rates in RATES]
+            relative = estimate_relative_missingness(*tables, groups=ids, groups_target=ids)
+            inside.append((relative.lower <= r) & (r <= relative.upper))
+        assert np.mean(inside) > 0.94
+
     def test_hoeffding_counts_groups_by_their_sizes(self):
         source, target, _, _ = by_patient(100, 1, np.random.default_rng(0))
         ids = np.repeat(np.arange(50), 2)
@@ -188,11 +198,11 @@ class TestAlwaysRecorded:
         assert np.mean(np.array(p) < 0.2) < 0.2 + 3 * standard_error(150, 0.2)
 
     def test_few_rows_that_all_have_a_feature_by_chance_raise_no_alarm(self):
-        """Some 50 of 1,000 rows lack one of 30 features, and the target records the first better."""
+        """Some 30 of 1,000 rows lack one of 30 features, and the target records the first better."""
         alarms = 0
         for seed in range(40):
             rng = np.random.default_rng([5, seed])
-            rates = np.append(0.15, np.full(30, 0.05)), np.append(0.01, np.full(30, 0.05))
+            rates = np.append(0.15, np.full(30, 0.03)), np.append(0.01, np.full(30, 0.03))
             source, target = (lose(np.ones((1000, 31)), m, rng) for m in rates)
             alarms += check_ucar(source, target, n_bootstrap=DRAWS, random_state=rng).rejected
         assert alarms / 40 < 0.05 + 3 * standard_error(40)
