@@ -191,9 +191,10 @@ def check_ucar(
 
     UCAR cannot be proved. Missingness that depends on a feature by the same factor in both domains leaves no trace,
     and does no harm. What does harm and is hardly seen, since labels are not looked at: loss that depends on the
-    outcome (power .08 at n = 1,000), another share of cases (.14), another relation between covariates and outcome,
-    and a condition that is truly rarer in the target, which looks like one that is recorded less. With many rows a
-    rejection may be harmless: `UCARReport.checks` has the size of each departure beside its p-value.
+    outcome and another share of cases (each found in one case of ten at n = 1,000, docs/check_ucar.md), another
+    relation between covariates and outcome, and a condition that is truly rarer in the target, which looks like one
+    that is recorded less. With many rows a rejection may be harmless: `UCARReport.checks` has the size of each
+    departure beside its p-value.
 
     Parameters
     ----------

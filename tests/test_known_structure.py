@@ -1,6 +1,7 @@
 """Columns that are always recorded, columns that are lost together, rows that belong together: r and its test."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,25 @@ def covered(found):
 
 def standard_error(n, level=0.05):
     return np.sqrt(level * (1 - level) / n)
+
+
+def test_the_committed_measurements_keep_their_levels():
+    table = pd.read_csv(Path(__file__).parents[1] / "docs" / "check_ucar_known.csv", index_col="design")
+    assert (table["simulations"] >= 400).all()
+    level = [
+        "1 row per patient",
+        "2 rows per patient",
+        "4 rows per patient",
+        "8 rows per patient",
+        "8 rows, 100 patients",
+    ]
+    level += ["sex, unrelated to the rest", "panels"]
+    assert table.loc[level, "rejected_told"].between(0.02, 0.08).all()
+    assert table.loc[level, "covered_told"].between(0.92, 0.98).all()
+    assert table.loc[level, "least_covered_told"].between(0.92, 0.98).all()
+    assert table.loc[level, "all_covered_told"].between(0.92, 0.98).all()
+    assert (table.loc[["sex, unrelated to the rest", "panels"], "rejected_untold"] > 0.99).all()
+    assert table.loc["1 row per patient", "rejected_untold"] == table.loc["1 row per patient", "rejected_told"]
 
 
 class TestRowsThatBelongTogether:
