@@ -294,7 +294,9 @@ def _name_features(judged: pd.DataFrame, names: list[str]) -> pd.DataFrame:
 
 
 def _why_nothing(n_features: int, n_with_values: int) -> str:
-    """Why there is no check, given the number of features and of those with more than one nonzero value."""
+    """Why there is no check, given the number of features that may be lost and of those with several nonzero values."""
+    if n_features == 0:
+        return "every column is always recorded, so that nothing is lost"
     if n_features > 1:
         return "too few values are observed together, or they never vary"
     if n_with_values:

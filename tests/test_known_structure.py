@@ -293,6 +293,14 @@ class TestAlwaysRecorded:
         np.testing.assert_array_equal(relative.always_recorded, [True, False])
         assert relative.lower[0] < 0 < relative.upper[0]
 
+    def test_where_nothing_is_lost_there_is_nothing_to_check(self):
+        X = np.eye(100, 2) + np.arange(100)[:, None] % 2
+        text = str(check_ucar(X, X, always_recorded=[0, 1]))
+        assert text.startswith("UCAR could not be checked: every column is always recorded")
+        assert "0 show no clear difference; 2 are always recorded" in str(
+            estimate_relative_missingness(X, X, always_recorded=[0, 1])
+        )
+
     def test_true_zeros_do_not_hide_that_nothing_is_lost(self):
         X = np.column_stack([np.arange(100) % 2, np.ones(100)]).astype(float)
         with pytest.warns(UserWarning, match="Neither source nor target holds a zero"):
