@@ -54,6 +54,21 @@ def resolve_groups(
     return np.unique(owner, return_inverse=True)[1]
 
 
+def known_columns(
+    always_recorded: Any, column_groups: Any, n_features: int, names: Sequence[Any] | None
+) -> tuple[Array, Array]:
+    """Return which columns are always recorded, and the number of each column's group; no column may be in both."""
+    always = resolve_columns(always_recorded, n_features, names, parameter="always_recorded")
+    groups = resolve_groups(column_groups, n_features, names)
+    both = np.flatnonzero(always & (np.bincount(groups)[groups] > 1))
+    if both.size:
+        raise ValueError(
+            f"{describe_columns(both, names)}: named in always_recorded and in column_groups. What is always recorded "
+            "is not lost with others; name it in one of the two."
+        )
+    return always, groups
+
+
 def _position(entry: Any, n_features: int, names: Sequence[Any] | None, parameter: str) -> int:
     if names is not None:
         found = [j for j, name in enumerate(names) if type(name) is type(entry) and name == entry]

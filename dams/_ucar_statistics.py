@@ -4,9 +4,12 @@ With b_j = [X̃_j ≠ 0], q_j = E[b_j] and functions h, g of the nonzero values 
 domain is
 
 - E[h(X̃_i) g(X̃_j)] / (q_i q_j) for i ≠ j: relative missingness, estimated feature by feature, must explain every pair;
-- E[h(X̃_j)] / q_j: the law of the nonzero values;
+- E[h(X̃_j)] / q_j: the law of the nonzero values.
 
-and P^t(X̃_j ≠ 0 | X̃_i ≠ 0) = (1 − r_j) P^s(X̃_j ≠ 0 | X̃_i ≠ 0) is a probability, so the right side is at most 1.
+A feature that the target records better, r_j < 0, gives bounds. Were the source to record it alike, other features as
+they are, it would show it in (1 − r_j) P^s(X̃_j ≠ 0 | A) of the rows of any event A about these: at most in all. A is
+that another feature is present (`bounds`), or absent (`absences`). What else a user knows of the columns, and what can
+then be checked, is in `dams._ucar_known`.
 
 Checks are made and judged a few features at a time: all pairs of 500 features, by blocks of rows, would take gigabytes.
 """
@@ -14,157 +17,32 @@ Checks are made and judged a few features at a time: all pairs of 500 features, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from scipy.stats import rankdata
+
+from dams._ucar_domains import MIN_ELSEWHERE, MIN_EXPECTED, N_BINS, N_BLOCKS, Checks, Domain, PooledRanks, share_checks
+from dams._ucar_known import Known, check_given, check_population, check_together
+
+__all__ = ["MIN_EXPECTED", "N_BLOCKS", "Checks", "Domain", "Known", "PooledRanks", "all_checks", "judge"]
 
 Array = np.ndarray
 
-N_BLOCKS = 250
-N_BINS = 10
 # A bound this many standard errors below its limit is met for certain.
 SLACK = 3.0
-# As for a chi-squared test: fewer expected events, and the normal approximation fails.
-MIN_EXPECTED = 20
-MIN_ELSEWHERE = 5
 # About so many checks are held at once, which bounds the memory.
 AT_ONCE = 4096
+# What checks are about; that two populations differ in what both always record is no sign of loss.
+FAMILIES = ("pairs", "values", "bounds", "absences", "together")
+POPULATION = "population"
+ONE_SIDED = ("bounds", "absences")
 
 
-class PooledRanks:
-    """Midranks of the nonzero values of both domains together, scaled to (−1, 1); zero stays zero."""
-
-    def __init__(self, source: Any, target: Any):
-        self.values: dict[int, Array] = {}
-        self.ranks: dict[int, Array] = {}
-        for j in range(source.shape[1]):
-            pooled = np.concatenate([_column(source, j), _column(target, j)])
-            pooled = pooled[pooled != 0]
-            values = np.unique(pooled)
-            if len(values) > 1:
-                self.values[j] = values
-                first = np.searchsorted(np.sort(pooled), values)
-                ranks = rankdata(pooled, method="average")[np.argsort(pooled, kind="stable")][first]
-                self.ranks[j] = 2 * (ranks - 0.5) / len(pooled) - 1
-        self.columns = np.array(sorted(self.values), dtype=int)
-
-    def of(self, X: Array) -> Array:
-        """Ranks of the columns that have more than one nonzero value."""
-        out = np.zeros((len(X), len(self.columns)))
-        for k, j in enumerate(self.columns):
-            nonzero = X[:, j] != 0
-            out[nonzero, k] = self.ranks[j][np.searchsorted(self.values[j], X[nonzero, j])]
-        return out
-
-
-def _column(X: Any, j: int) -> Array:
-    return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
-
-
-class Domain:
-    """The rows of one domain in blocks, whose spread gives all variances.
-
-    What is given by block are sums divided by the mean size of a block, so that their mean over blocks is the mean over
-    rows, though sizes differ by one.
-
-    Attributes
-    ----------
-    n, d : int
-        Rows and features.
-    feature : array of shape (d + v,)
-        The feature of each column of h: its presence, for all d, then its rank, for the v that have one.
-    h : array of shape (blocks, rows, d + v)
-        Short blocks end in rows of zeros. Single precision: sums of presences are exact, and those of ranks far more
-        so than the data.
-    per_block : float
-        Rows of a block, on average.
-    share_of_rows : array of shape (blocks,)
-        Rows of each block, as a multiple of that.
-    """
-
-    def __init__(self, X: Any, ranks: PooledRanks) -> None:
-        self.n, self.d = X.shape
-        self.feature = np.concatenate([np.arange(self.d), ranks.columns])
-        n_blocks = min(N_BLOCKS, self.n // 2)
-        self.per_block = self.n / n_blocks
-        sizes = np.array([len(range(block, self.n, n_blocks)) for block in range(n_blocks)])
-        self.share_of_rows = sizes / self.per_block
-        self.h = np.zeros((n_blocks, sizes.max(), len(self.feature)), dtype=np.float32)
-        for block, size in enumerate(sizes):
-            rows = X[block::n_blocks]
-            rows = rows.toarray() if sparse.issparse(rows) else rows
-            self.h[block, :size] = np.column_stack([rows != 0, ranks.of(rows)])
-
-    @cached_property
-    def shares(self) -> Array:
-        """Shares of nonzeros by block, (blocks, d)."""
-        return self.h[:, :, : self.d].sum(axis=1).astype(float) / self.per_block
-
-    @cached_property
-    def q(self) -> Array:
-        """Shares of nonzeros, (d,)."""
-        return self.shares.mean(axis=0)
-
-    def products(self, columns: Array) -> Array:
-        """E[h_c h] of some columns by block, (blocks, columns, d + v)."""
-        sums = np.matmul(self.h[:, :, columns].transpose(0, 2, 1), self.h)
-        return sums.astype(float) / self.per_block
-
-    def squares(self, columns: Array) -> Array:
-        """E[h_c² h²] of some columns, (columns, d + v)."""
-        some = (self.h[:, :, columns] ** 2 * np.float32(1 / self.n)).reshape(-1, len(columns))
-        return (some.T @ (self.h**2).reshape(len(some), -1)).astype(float)
-
-    def bins(self, columns: Array) -> Array:
-        """Share of rows with a value in each bin, by block, for some columns of ranks; (blocks, columns, N_BINS)."""
-        observed = self.h[:, :, self.feature[columns]] != 0
-        bin_of = np.floor((self.h[:, :, columns] + 1) / 2 * N_BINS)
-        hits = [(observed & (bin_of == k)).sum(axis=1) for k in range(N_BINS)]
-        return np.stack(hits, axis=-1) / self.per_block
-
-
-@dataclass(frozen=True)
-class Checks:
-    """Checks of one kind: estimates that should be zero (or, of bounds, at most zero) and their influences by block."""
-
-    kind: str
-    first: Array
-    second: Array  # −1 where a check has one feature
-    estimate: Array
-    influence: tuple[Array, Array]  # source, target: (blocks, checks), mean zero
-
-    @property
-    def error(self) -> Array:
-        """Standard error of every estimate."""
-        return np.sqrt(sum(phi.var(axis=0, ddof=1) / len(phi) for phi in self.influence))
-
-    @property
-    def z(self) -> Array:
-        """Estimates in standard errors."""
-        return self.estimate / self.error
-
-    def keep(self, which: Array) -> Checks:
-        """The checks that can be judged: enough events, and some spread."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            which = which & (self.error > 1e-10 * np.maximum(1, np.abs(self.estimate)))
-        source, target = self.influence
-        return Checks(
-            self.kind,
-            self.first[which],
-            self.second[which],
-            self.estimate[which],
-            (source[:, which], target[:, which]),
-        )
-
-
-def all_checks(source: Domain, target: Domain) -> Iterator[Checks]:
+def all_checks(source: Domain, target: Domain, known: Known | None = None) -> Iterator[Checks]:
     """Every check of two domains, about `AT_ONCE` of them at a time."""
+    known = Known.nothing(source.d) if known is None else known
     ranked = np.arange(source.d, len(source.feature))
+    ranked = ranked[~known.always_recorded[source.feature[ranked]]]
     for start in range(0, len(ranked), max(1, AT_ONCE // N_BINS)):
         yield check_values(source, target, ranked[start : start + max(1, AT_ONCE // N_BINS)])
     step = max(1, AT_ONCE // len(source.feature))
@@ -172,41 +50,55 @@ def all_checks(source: Domain, target: Domain) -> Iterator[Checks]:
         some = (source.feature >= start) & (source.feature < start + step)
         columns = np.flatnonzero(some)
         products = source.products(columns), target.products(columns)
-        yield check_pairs(source, target, columns, products)
-        yield check_bounds(source, target, columns, products[0])
+        yield check_pairs(source, target, columns, products, known)
+        yield check_bounds(source, target, columns, products[0], known)
+        yield from check_absences(source, target, columns, products, known)
+    yield from check_together(source, target, known)
+    yield from check_given(source, target, known)
+    yield from check_population(source, target, known)
 
 
-def check_pairs(source: Domain, target: Domain, columns: Array, products: tuple[Array, Array]) -> Checks:
+def check_pairs(source: Domain, target: Domain, columns: Array, products: tuple[Array, Array], known: Known) -> Checks:
     """U = E[h_i g_j]/(q_i q_j), target minus source, with influence h_i g_j/(q_i q_j) − U (b_i/q_i + b_j/q_j − 1).
 
     The variance of the influence is κ/(q_i q_j) − 2U²s + U²(s + 2V − 2), with s = 1/q_i + 1/q_j − 1,
     κ = E[h_i² g_j²]/(q_i q_j) and V = E[b_i b_j]/(q_i q_j).
 
     `columns` are all columns of some features, and `products` theirs with every column; j runs over later features.
+    The effect is 1 + (U^t − U^s)/κ^s: of presences U^t/U^s, the factor by which the target shows both more often than r
+    explains; of ranks that factor at the highest rank, if it grows linearly with the rank.
     """
     feature, domains = source.feature, (source, target)
-    a, b = np.nonzero(feature[columns][:, None] < feature)
+    a, b = np.nonzero(known.independent(feature[columns][:, None], feature) & (feature[columns][:, None] < feature))
     i, j = feature[columns][a], feature[b]
     presence = np.searchsorted(columns, i)
     exposure = [domain.n * domain.q[i] * domain.q[j] for domain in domains]
     total = np.maximum(exposure[0] + exposure[1], 1)
 
+    squares = [domain.squares(columns)[a, b] for domain in domains]
     together = sum(domain.n * part.mean(axis=0) for domain, part in zip(domains, products, strict=True))
-    squares = sum(domain.n * domain.squares(columns) for domain in domains)
-    U, V, kappa = together[a, b] / total, together[presence, j] / total, squares[a, b] / total
-    estimates, influences = [], []
-    for domain, part in zip(domains, products, strict=True):
+    kappa = sum(domain.n * part for domain, part in zip(domains, squares, strict=True)) / total
+    U, V = together[a, b] / total, together[presence, j] / total
+    estimates, influences, expected = [], [], []
+    for domain, part, square in zip(domains, products, squares, strict=True):
         safe = np.where(domain.q > 0, domain.q, np.inf)
-        ratios, relative = part[:, a, b] / (safe[i] * safe[j]), domain.shares / safe
+        both = safe[i] * safe[j]
+        ratios, relative = part[:, a, b] / both, domain.shares / safe
         estimates.append(ratios.mean(axis=0))
         influence = ratios - estimates[-1] * (relative[:, i] + relative[:, j] - domain.share_of_rows[:, None])
         s = 1 / safe[i] + 1 / safe[j] - 1
-        variance = kappa / (safe[i] * safe[j]) - 2 * U**2 * s + U**2 * (s + 2 * V - 2)
-        influences.append(_with_variance(influence, variance / domain.n))
-    enough = np.minimum(*exposure) * V >= MIN_EXPECTED
+        variance = kappa / both - 2 * U**2 * s + U**2 * (s + 2 * V - 2)
+        expected.append(square / both)
+        own_u, own_v = estimates[-1], part[:, presence, j].mean(axis=0) / both
+        own = expected[-1] / both - 2 * own_u**2 * s + own_u**2 * (s + 2 * own_v - 2)
+        influences.append(domain.with_variance(influence, variance / domain.n, own / domain.n))
+    enough = np.minimum(exposure[0] * source.worth, exposure[1] * target.worth) * V >= MIN_EXPECTED
+    by_value = columns[a] >= source.d, b >= source.d
     for domain in domains:
-        enough &= (b >= domain.d) | (columns[a] >= domain.d) | (_rest_of_table(domain, i, j, V) >= MIN_ELSEWHERE)
-    return Checks("pairs", i, j, estimates[1] - estimates[0], (-influences[0], influences[1])).keep(enough)
+        rest = domain.worth * _rest_of_table(domain, i, j, V)
+        enough &= by_value[0] | by_value[1] | (rest >= MIN_ELSEWHERE)
+    difference, influence_of = estimates[1] - estimates[0], (-influences[0], influences[1])
+    return Checks("pairs", i, j, difference, influence_of, expected[0], by_value).keep(enough)
 
 
 def _rest_of_table(domain: Domain, i: Array, j: Array, V: Array) -> Array:
@@ -222,41 +114,20 @@ def _rest_of_table(domain: Domain, i: Array, j: Array, V: Array) -> Array:
 def check_values(source: Domain, target: Domain, columns: Array) -> Checks:
     """P(value in bin | nonzero), target minus source, for some columns of ranks."""
     j, domains = np.repeat(source.feature[columns], N_BINS), (source, target)
-    bins = [domain.bins(columns).reshape(len(domain.h), -1) for domain in domains]
-    counts = [domain.n * domain.q[j] for domain in domains]
-    hits = [domain.n * part.mean(axis=0) for domain, part in zip(domains, bins, strict=True)]
-    pooled = (hits[0] + hits[1]) / np.maximum(counts[0] + counts[1], 1)
-    estimates, influences = [], []
-    for domain, part, count in zip(domains, bins, counts, strict=True):
-        q = np.where(count > 0, count / domain.n, np.inf)
-        estimates.append(part.mean(axis=0) / q)
-        influence = (part - estimates[-1] * domain.shares[:, j]) / q
-        influences.append(_with_variance(influence, pooled * (1 - pooled) / (q * domain.n)))
-    enough = np.minimum(*counts) * np.minimum(pooled, 1 - pooled) >= MIN_EXPECTED
-    none = np.full(len(j), -1)
-    return Checks("values", j, none, estimates[1] - estimates[0], (-influences[0], influences[1])).keep(enough)
+    parts = tuple(domain.bins(columns).reshape(len(domain.h), -1) for domain in domains)
+    wholes = source.shares[:, j], target.shares[:, j]
+    return share_checks("values", domains, (j, np.full(len(j), -1)), (parts[0], parts[1]), wholes, by_value=True)
 
 
-def _with_variance(influence: Array, variance: Array) -> Array:
-    """Scale block averages so that their mean has the given variance.
-
-    It is the variance under UCAR, with what both domains then share estimated from both. A domain whose own estimate
-    is off by chance would also misjudge its error, and the largest of many statistics finds such cases.
-    """
-    own = influence.var(axis=0, ddof=1) / len(influence)
-    return influence * np.sqrt(np.maximum(variance, 0) / np.where(own > 0, own, np.inf))
-
-
-def check_bounds(source: Domain, target: Domain, columns: Array, products: Array) -> Checks:
+def check_bounds(source: Domain, target: Domain, columns: Array, products: Array, known: Known) -> Checks:
     """(1 − r_j) P^s(X̃_j ≠ 0 | X̃_i ≠ 0), in logarithms, at most 0, where r_j < 0, for the j among `columns`.
 
     `products` are those of the source, of these columns with every column.
     """
-    better = (columns < source.d) & (target.q > source.q)[source.feature[columns]]
-    row, i = np.nonzero(better[:, None] & (columns[:, None] != np.arange(source.d)))
+    row, i = np.nonzero(_beside(source, columns, known) & (target.q > source.q)[source.feature[columns]][:, None])
     together = products[:, row, i]
     share = together.mean(axis=0)
-    enough = source.n * share >= MIN_EXPECTED
+    enough = source.n * source.worth * share >= MIN_EXPECTED
     row, i, together, share = row[enough], i[enough], together[:, enough], share[enough]
     j = columns[row]
     estimate = np.log(target.q[j] * share / (source.q[j] * source.q[i]))
@@ -268,22 +139,111 @@ def check_bounds(source: Domain, target: Domain, columns: Array, products: Array
     return checks.keep(checks.z > -SLACK)
 
 
-def judge(checks: Iterable[Checks], n_draws: int, rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, float]]:
-    """One row a check with its adjusted p-value, and the p-value of every kind on its own.
+def _beside(source: Domain, columns: Array, known: Known) -> Array:
+    """Which of the columns are presences of features that may be lost, beside which others; (columns, d)."""
+    j, every = source.feature[columns], np.arange(source.d)
+    lost = (columns < source.d) & ~known.always_recorded[j]
+    return lost[:, None] & (columns[:, None] != every) & (known.group[j][:, None] != known.group)
+
+
+def check_absences(
+    source: Domain, target: Domain, columns: Array, products: tuple[Array, Array], known: Known
+) -> Iterator[Checks]:
+    """(1 − r_j) P^s(X̃_j ≠ 0 | A), in logarithms, at most 0, for the j among `columns`.
+
+    It holds of r_j > 0 too, and by itself; but where r_j is about 0, only chance says which of two levels of a category
+    has the bound that may break, and both must be counted.
+
+    A: another feature is absent; or, where several features never occur beside j in either domain though chance would
+    bring them together, all of these. Levels of a category that is never lost are such: A then leaves rows with level j
+    alone, of which no more than all can show it.
+    """
+    presences = np.searchsorted(columns, columns[columns < source.d])
+    row, i = np.nonzero(_beside(source, columns, known))
+    share = source.q[columns[row]] - products[0].mean(axis=0)[row, i]
+    # Most are far from their bounds; what a block of rows says is only asked of the rest.
+    close = _may_break(source, target, columns[row], share, 1 - source.q[i])
+    row, i = row[close], i[close]
+    absent = source.share_of_rows[:, None] - source.shares[:, i]
+    joint = source.shares[:, columns[row]] - products[0][:, row, i]
+    yield _absences(source, target, columns[row], i, joint, absent)
+
+    never = np.ones((len(presences), source.d), dtype=bool)
+    for domain, part in zip((source, target), products, strict=True):
+        together = part[:, presences, : source.d].mean(axis=0)
+        expected = domain.n * domain.worth * domain.q[columns[presences]][:, None] * domain.q
+        never &= (together == 0) & (expected >= MIN_EXPECTED)
+    never &= _beside(source, columns[presences], known)
+    several = np.flatnonzero(never.sum(axis=1) > 1)
+    if several.size:
+        j = columns[presences[several]]
+        seen = [source.h[:, :, np.flatnonzero(never[k])].any(axis=2).sum(axis=1) / source.per_block for k in several]
+        absent = source.share_of_rows[:, None] - np.stack(seen, axis=1)
+        most = np.array([np.argmax(np.where(never[k], source.q, -1)) for k in several])
+        close = _may_break(source, target, j, source.q[j], absent.mean(axis=0))
+        yield _absences(source, target, j[close], most[close], source.shares[:, j[close]], absent[:, close])
+
+
+def _may_break(source: Domain, target: Domain, j: Array, share: Array, P: Array) -> Array:
+    """Which bounds of j given an absence have enough rows, and are not met for certain."""
+    limit = source.q[j] / np.where(target.q[j] > 0, target.q[j], np.inf)
+    enough = (source.n * source.worth * share >= MIN_EXPECTED) & (limit > 0)
+    variance = np.max(_variances_of_absence(source, j[enough], share[enough], P[enough], limit[enough]), axis=0)
+    variance += (1 - target.q[j[enough]]) / (target.q[j[enough]] * target.n)
+    error = np.sqrt(variance / min(source.worth, target.worth))
+    # With some room, as blocks give another error.
+    enough[enough] = np.log(share[enough] / (limit[enough] * P[enough])) > -(SLACK + 1) * error
+    return enough
+
+
+def _variances_of_absence(source: Domain, j: Array, share: Array, P: Array, limit: Array) -> tuple[Array, Array]:
+    """Variance of log P̂^s(j | absent) − log q̂^s_j in independent rows: at the limit, and as estimated.
+
+    It is [(1 − π)/(π P) + (1 − q)/q − 2(1 − π)/q]/n for P(absent) = P and P(j | absent) = π.
+    """
+    q = source.q[j]
+    at_limit, own = (
+        ((1 - p) / (p * P) + (1 - q) / q - 2 * (1 - p) / q) / source.n for p in np.minimum(1, [limit, share / P])
+    )
+    return at_limit, own
+
+
+def _absences(source: Domain, target: Domain, j: Array, i: Array, joint: Array, absent: Array) -> Checks:
+    """Checks of j given an absence, from shares of rows by block: those that have j and lack the other, or lack it.
+
+    The variance is taken at the limit, P(j | absent) = 1/(1 − r_j), if it is larger there: where all rows of few that
+    lack the other have j by chance, the estimated variance would be none.
+    """
+    P, share = absent.mean(axis=0), joint.mean(axis=0)
+    limit = source.q[j] / target.q[j]
+    estimate = np.log(share / (limit * P))
+    in_source = joint / share - absent / P - source.shares[:, j] / source.q[j] + source.share_of_rows[:, None]
+    at_limit, own = _variances_of_absence(source, j, share, P, limit)
+    in_source = source.with_variance(in_source, np.maximum(at_limit, own), own)
+    in_target = target.shares[:, j] / target.q[j] - target.share_of_rows[:, None]
+    checks = Checks("absences", j, i, estimate, (in_source, in_target)).keep(np.ones(len(j), dtype=bool))
+    return checks.keep(checks.z > -SLACK)
+
+
+def judge(
+    checks: Iterable[Checks], n_draws: int, rng: np.random.Generator, *, errors: float = 1.96
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """One row per check with its adjusted p-value and its effect, and the p-value of every kind on its own.
 
     Draws Σ_g e_g φ_g with independent e_g whose first three moments are 0, 1 and 1: given the data it has the estimated
     covariance and skewness of all checks, and the share of draws whose largest studentised value exceeds an observed
     one is that one's adjusted p-value. Counts of rare pairs are skewed, and normal e_g would raise alarms for that.
+
+    The population's own checks are judged among themselves. Effects have limits so many standard errors away.
     """
     multipliers: list[Array] = []
-    largest = {kind: np.full(n_draws, -np.inf) for kind in ("pairs", "values", "bounds")}
+    largest = {kind: np.full(n_draws, -np.inf) for kind in (*FAMILIES, POPULATION)}
     found: dict[str, list[pd.DataFrame]] = {kind: [] for kind in largest}
     for check in checks:
         if not multipliers:
             # Gamma variables of mean 0, variance 1 and skewness 1.
             multipliers = [rng.gamma(4, 0.5, (n_draws, len(phi))) - 2 for phi in check.influence]
-        columns = {"first": check.first, "second": check.second, "statistic": check.estimate, "z": check.z}
-        found[check.kind].append(pd.DataFrame({"kind": check.kind} | columns))
+        found[check.kind].append(_rows(check, errors))
         if not len(check.first):
             continue
         drawn = sum(
@@ -297,15 +257,33 @@ def judge(checks: Iterable[Checks], n_draws: int, rng: np.random.Generator) -> t
     def exceeding(draws: Array, observed: Array) -> Array:
         return (1 + n_draws - np.searchsorted(np.sort(draws), observed)) / (1 + n_draws)
 
-    overall = np.max(list(largest.values()), axis=0)
+    overall = np.max([largest[kind] for kind in FAMILIES], axis=0)
     families = dict.fromkeys(largest, 1.0)
     for kind, table in by_kind.items():
         observed = _size(kind, table["z"].to_numpy())
-        table["p_value"] = exceeding(overall, observed)
+        table["p_value"] = exceeding(largest[kind] if kind == POPULATION else overall, observed)
         families[kind] = float(exceeding(largest[kind], observed).min(initial=1.0))
     return pd.concat(by_kind.values(), ignore_index=True), families
 
 
+def _rows(check: Checks, errors: float) -> pd.DataFrame:
+    by_value = check.by_value or (np.zeros(len(check.first), dtype=bool),) * 2
+    return pd.DataFrame(
+        {
+            "kind": check.kind,
+            "first": check.first,
+            "second": check.second,
+            "first_by_value": by_value[0],
+            "second_by_value": by_value[1],
+            "statistic": check.estimate,
+            "z": check.z,
+            "effect": check.effect(),
+            "effect_lower": check.effect(-errors),
+            "effect_upper": check.effect(errors),
+        }
+    )
+
+
 def _size(kind: str, z: Array) -> Array:
     """Bounds are broken on one side only."""
-    return z if kind == "bounds" else np.abs(z)
+    return z if kind in ONE_SIDED else np.abs(z)

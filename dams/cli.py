@@ -87,6 +87,23 @@ def _parser() -> argparse.ArgumentParser:
         metavar="COLUMN",
         help="columns to leave out, in whichever file they are: labels, identifiers",
     )
+    compare.add_argument(
+        "--always-recorded",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns that neither place ever loses: sex, age, site",
+    )
+    compare.add_argument(
+        "--column-group",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="columns that are lost together; once per group",
+    )
+    compare.add_argument("--groups", metavar="COLUMN", help="column that says which rows belong together: patients")
     compare.add_argument("--nan-as-zero", action="store_true", help="an empty field is a lost value, like a 0")
     compare.add_argument(
         "--separator",
@@ -300,6 +317,9 @@ def _compare(given: argparse.Namespace) -> int:
             given.source,
             given.target,
             labels=given.label,
+            always_recorded=given.always_recorded,
+            column_groups=given.column_group,
+            groups=given.groups,
             nan_as_zero=given.nan_as_zero,
             separator=given.separator,
             random_state=given.seed,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,9 @@ def compare_files(
     target: str | Path,
     *,
     labels: Collection[str] = (),
+    always_recorded: Sequence[str] = (),
+    column_groups: Sequence[Sequence[str]] = (),
+    groups: str | None = None,
     nan_as_zero: bool = False,
     separator: str = ",",
     random_state: int = 0,
@@ -33,6 +37,13 @@ def compare_files(
         Files with one header line and the same columns of numbers, in any order; 0 means zero or lost.
     labels : names of columns
         Left out, in whichever file they are: labels, identifiers.
+    always_recorded : names of columns
+        Columns that neither place ever loses, such as sex, age or site.
+    column_groups : lists of names of columns
+        Columns that are lost together.
+    groups : name of a column or None
+        Column that says which rows belong together, such as a patient's number; in the file without it rows stand
+        alone. It may hold text, and is left out otherwise.
     nan_as_zero : bool
         Whether an empty field is a lost value; otherwise it is refused.
     """
@@ -41,13 +52,23 @@ def compare_files(
     for name in labels:
         if name not in known:
             raise ValueError(f"neither file has a column {name!r} to leave out; {nearest(name, known)}")
-    texts = [text.drop(columns=list(labels), errors="ignore") for text in texts]
+    if groups is not None and groups not in known:
+        raise ValueError(f"neither file has a column {groups!r} to group rows by; {nearest(groups, known)}")
+    ids = [text.get(groups) for text in texts]
+    left_out = [*labels, *([] if groups is None else [groups])]
+    texts = [text.drop(columns=left_out, errors="ignore") for text in texts]
     _refuse_other_columns((source, texts[0]), (target, texts[1]))
     X_source, X_target = (_values(text, path, nan_as_zero) for text, path in zip(texts, (source, target), strict=True))
+    structure: dict[str, Any] = {
+        "always_recorded": list(always_recorded),
+        "column_groups": [list(columns) for columns in column_groups],
+        "groups": ids[0],
+        "groups_target": ids[1],
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        relative = estimate_relative_missingness(X_source, X_target)
-        verdict = _verdict(X_source, X_target, random_state)
+        relative = estimate_relative_missingness(X_source, X_target, **structure)
+        verdict = _verdict(X_source, X_target, structure, random_state)
     notes = dict.fromkeys(f"Note: {warning.message}" for warning in caught)
     size = f"{source}: {len(X_source):,} rows; {target}: {len(X_target):,} rows; {_columns(len(relative.r))}"
     return "\n".join([size, "", _table(relative), "", *_summary(relative), *notes, verdict])
@@ -89,8 +110,10 @@ def _values(text: pd.DataFrame, path: str | Path, nan_as_zero: bool) -> pd.DataF
 
 
 def _table(relative: RelativeMissingness) -> str:
-    """One line a column, in the words of somebody who knows neither symbol."""
-    shows = np.where(relative.upper < 0, "more", np.where(relative.lower > 0, "less", "can't be told"))
+    """One line per column, in the words of somebody who knows neither symbol."""
+    known = relative.always_recorded & (relative.lower == relative.upper)
+    unclear = np.where(known, "always recorded", "no clear difference")
+    shows = np.where(relative.upper < 0, "more", np.where(relative.lower > 0, "less", unclear))
     frame = relative.to_frame()[["r", "lower", "upper", "q_source", "q_target"]].round(3)
     frame = frame.rename(columns={"q_source": "source has", "q_target": "target has"})
     return frame.assign(**{"target shows": shows}).rename_axis(None).to_string()
@@ -98,7 +121,9 @@ def _table(relative: RelativeMissingness) -> str:
 
 def _summary(relative: RelativeMissingness) -> list[str]:
     lines = ["r = 0.5: the target shows half of what the source shows; r = -1: twice as much."]
-    more, open_ = relative.improper, (relative.lower <= 0) & (relative.upper >= 0)
+    more = relative.improper
+    # An always-recorded column has an interval without a width.
+    open_ = (relative.lower <= 0) & (relative.upper >= 0) & (relative.lower < relative.upper)
     if not relative.is_proper:
         lines.append(
             f"The target shows more in {_columns(more.sum())}, and deleting can't imitate that: use "
@@ -115,8 +140,8 @@ def _summary(relative: RelativeMissingness) -> list[str]:
             )
         if open_.any():
             lines.append(
-                f"Of {_columns(open_.sum())} it can't be told whether the target shows more or less: the interval of r "
-                "holds 0."
+                f"{_columns(open_.sum())} without a clear difference: the interval of r holds 0, so the target may "
+                "show more or less."
             )
         lines.append(
             "ClosedFormRegressor and TwoWayEstimator will do in any case, FilteredEstimator where the target shows no "
@@ -134,9 +159,9 @@ def _columns(n: int) -> str:
     return "1 column" if n == 1 else f"{n} columns"
 
 
-def _verdict(X_source: pd.DataFrame, X_target: pd.DataFrame, random_state: int) -> str:
+def _verdict(X_source: pd.DataFrame, X_target: pd.DataFrame, structure: dict[str, Any], random_state: int) -> str:
     try:
-        report = check_ucar(X_source, X_target, random_state=random_state)
+        report = check_ucar(X_source, X_target, random_state=random_state, **structure)
     except ValueError as error:
         return f"Whether values are lost at random was not checked: {error}"
     advice = '\nSee "Before you trust it" in README.md for what to do.' if report.rejected else ""

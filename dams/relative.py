@@ -6,18 +6,23 @@ With q_j = P(X̃_j ≠ 0), 1 − r_j = q^t_j / q^s_j = (1 − m^t_j)/(1 − m^s_
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import hypergeom, norm
 
-from dams._validation import check_covariates, check_draws, column_names, describe_columns, match_columns, warn_user
+from dams._columns import known_columns
+from dams._intervals import Method, delta_interval, p_recorded_better, ratio_interval
+from dams._registry import load
+from dams._rows import Tally, Worth, resolve_row_groups, tally
+from dams._validation import check_covariates, column_names, describe_columns, match_columns, warn_user
 from dams.missingness import canonical_csr
 
 Array = np.ndarray
-Method = Literal["delta", "hoeffding", "bootstrap"]
+# Rows of the table that a notebook shows below the sentence.
+SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,24 +32,39 @@ class RelativeMissingness:
     Attributes
     ----------
     r : array of shape (d,)
-        1 − q^t/q^s; negative where the target loses less than the source.
+        1 − q^t/q^s; negative where the target loses less than the source. 0 where a column is always recorded; one
+        number for columns that are lost together.
     lower, upper : array of shape (d,)
         Interval for r at level `confidence`, feature by feature.
+    simultaneous_lower, simultaneous_upper : array of shape (d,)
+        Intervals that hold the r of all features at once with probability `confidence`.
     q_source, q_target : array of shape (d,)
         Shares of nonzeros.
+    always_recorded : array of shape (d,)
+        Which columns are always recorded: those that were named, and those without a zero in either table. Of the
+        former r is known; of the latter it is estimated, so that its interval has a width.
+    column_groups : array of shape (d,)
+        The number of each column's group; 0, 1, …, d − 1 where each is lost on its own.
     feature_names : list or None
         Names of the source's columns, if it is a DataFrame.
+    worth : pair of Worth
+        How many independent rows source and target are worth, for each share.
     """
 
     r: Array
     lower: Array
     upper: Array
+    simultaneous_lower: Array
+    simultaneous_upper: Array
     q_source: Array
     q_target: Array
     n_source: int
     n_target: int
     confidence: float
     method: str
+    always_recorded: Array
+    column_groups: Array
+    worth: tuple[Worth, Worth]
     feature_names: list[Any] | None = None
 
     @property
@@ -60,39 +80,56 @@ class RelativeMissingness:
         """
         return self.upper < 0
 
-    @property
+    @cached_property
     def is_proper(self) -> bool:
         """Whether deleting source values can reproduce the target, as far as all features together tell.
 
         A filter can only delete, so it is proper where m^s ≤ m^t in every feature. Estimates scatter around zero where
         the rates agree; only an interval that lies below zero speaks against it, and of many intervals some do by
-        chance. So the least p-value of the features that are `improper` (Fisher's exact test of q^t ≤ q^s) is held
-        against (1 − confidence)/d, Bonferroni's level for all d: where the filter is proper, this says so with
-        probability `confidence` at least.
+        chance. So the least p-value of the features that are `improper` (Fisher's exact test of q^t ≤ q^s, of as many
+        independent rows as the groups of rows are worth) is held against (1 − confidence)/d, Bonferroni's level for
+        all d: where the filter is proper, this says so with probability `confidence` at least.
         """
-        improper = self.improper
-        return not bool((self._p_recorded_better(improper) < (1 - self.confidence) / len(improper)).any())
+        p = p_recorded_better(*self.worth, np.unique(self.column_groups[self.improper]))
+        return not bool((p < (1 - self.confidence) / self._n_estimated).any())
 
-    def _p_recorded_better(self, which: Array) -> Array:
-        """P-values of Fisher's exact test of q^t ≤ q^s for some features; small where the target records better."""
-        source, target = (
-            np.rint(n * q[which]).astype(int)
-            for n, q in ((self.n_source, self.q_source), (self.n_target, self.q_target))
-        )
-        return hypergeom.sf(target - 1, self.n_source + self.n_target, source + target, self.n_target)
+    @property
+    def _n_estimated(self) -> int:
+        """Distinct r that are estimated, 1 at least: columns that are lost together have one, known ones none."""
+        return max(1, len(np.unique(self.column_groups[~_is_known(self)])))
 
     def __str__(self) -> str:
         more, less = self.lower > 0, self.upper < 0
-        size = f"{self.n_source:,} source and {self.n_target:,} target rows"
+        known = int(_is_known(self).sum())
+        unclear = int(len(self.r) - more.sum() - less.sum() - known)
+        recorded = f"; {known} {'is' if known == 1 else 'are'} always recorded" if known else ""
         return (
-            f"Of {len(self.r)} features the target loses {more.sum()} more often than the source, {less.sum()} less "
-            f"often, and {(~more & ~less).sum()} can't be told ({100 * self.confidence:.4g} % intervals by feature; "
-            f"{size}). {self._furthest(more | less)}Deleting source values {'can' if self.is_proper else 'cannot'} "
-            "reproduce the target, as far as all features together tell."
+            f"Of {len(self.r)} features the target loses {more.sum()} more often than the source and {less.sum()} less "
+            f"often; {unclear} show{'s' * (unclear == 1)} no clear difference{recorded} ({100 * self.confidence:.4g} % "
+            f"intervals by feature; {self._size()}). {self._furthest(more | less)}{self._jointly()}Deleting source "
+            f"values {'can' if self.is_proper else 'cannot'} reproduce the target, as far as all features together "
+            "tell."
         )
 
-    # A notebook shows the sentence; the numbers are in `to_frame()`.
+    # A terminal shows the sentence; the numbers are in `to_frame()`.
     __repr__ = __str__
+
+    def _size(self) -> str:
+        source, target = self.worth
+        if source.n_groups == source.n and target.n_groups == target.n:
+            return f"{source.n:,} source and {target.n:,} target rows"
+        parts = [
+            f"{worth.n:,} {name} rows" + ("" if worth.n_groups == worth.n else f" in {worth.n_groups:,} groups")
+            for name, worth in (("source", source), ("target", target))
+        ]
+        return " and ".join(parts)
+
+    def _jointly(self) -> str:
+        """Which differences hold for all features at once; empty for a single one."""
+        if self._n_estimated == 1:
+            return ""
+        more, less = (self.simultaneous_lower > 0).sum(), (self.simultaneous_upper < 0).sum()
+        return f"Intervals that hold for all at once leave {more} more often and {less} less often. "
 
     def _furthest(self, decided: Array, *, most: int = 3) -> str:
         """A sentence about the features furthest from zero, of those decided; empty without any."""
@@ -105,20 +142,50 @@ class RelativeMissingness:
         return f"Furthest from zero: {', '.join(shown)}. " if shown else ""
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a feature."""
+        """Return one row per feature."""
         index = self.feature_names if self.feature_names is not None else range(len(self.r))
         return pd.DataFrame(
             {
                 "r": self.r,
                 "lower": self.lower,
                 "upper": self.upper,
+                "simultaneous_lower": self.simultaneous_lower,
+                "simultaneous_upper": self.simultaneous_upper,
                 "q_source": self.q_source,
                 "q_target": self.q_target,
                 "improper": self.improper,
+                "always_recorded": self.always_recorded,
             },
             # Labels that are tuples stay whole.
             index=pd.Index(index, name="feature", tupleize_cols=False),
         )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the sentence, and the features furthest from zero."""
+        from html import escape
+
+        order = np.argsort(-np.abs(self.r), kind="stable")[:SHOWN]
+        rest = len(self.r) - len(order)
+        more = f"<p>The {SHOWN} furthest from zero of {len(self.r)}; to_frame() has all.</p>" if rest else ""
+        table = self.to_frame().iloc[order].to_html(float_format="{:.3f}".format)
+        return f"<p>{escape(str(self))}</p>{table}{more}"
+
+    def plot(self, *, axes: Any = None, most: int = 40) -> Any:
+        """Draw r with both intervals, the features furthest from zero on top, and return the axes.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes or None
+            Where to draw; None makes a figure of its own.
+        most : int
+            Features to show at most.
+        """
+        return load("dams._plots:plot_relative")(self, axes=axes, most=most)
+
+
+def _is_known(relative: RelativeMissingness) -> Array:
+    """Which r are known, not estimated."""
+    return relative.always_recorded & (relative.lower == relative.upper)
 
 
 def count_nonzero(X: Any) -> Array:
@@ -138,6 +205,10 @@ def estimate_relative_missingness(
     method: Method = "delta",
     n_bootstrap: int = 2000,
     random_state: Any = None,
+    always_recorded: Any = None,
+    column_groups: Any = None,
+    groups: Any = None,
+    groups_target: Any = None,
 ) -> RelativeMissingness:
     """Estimate r̂ = 1 − q̂^t/q̂^s and an interval for every feature.
 
@@ -146,13 +217,25 @@ def estimate_relative_missingness(
     X_source, X_target : array, DataFrame or sparse matrix
         Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
     confidence : float
-        Level of each feature's interval.
+        Level of each feature's interval, and of the simultaneous intervals for all features together.
     method : "delta", "hoeffding" or "bootstrap"
         "delta": normal approximation on the log of q^t/q^s, with exact limits for columns without a zero. "hoeffding":
         the paper's finite-sample bound, solved for r, wide but valid at any n. "bootstrap": percentiles over resampled
         rows; "delta" where every resample is the same.
     n_bootstrap, random_state
         Only used by "bootstrap", which needs at least 2/(1 − confidence) draws.
+    always_recorded : list of columns, mask or None
+        Columns that neither place ever loses, such as sex, age or site, by name, position or mask. Their zeros are
+        true, so r = 0 there, whatever their shares of nonzeros: these differ where the populations do.
+    column_groups : list of lists of columns or None
+        Columns that are lost together, as all values of one blood sample are: they share a mask, hence one r.
+    groups, groups_target : one id per row, or None
+        Source and target rows that belong together, such as several of one patient. Groups must be independent of each
+        other, rows within one need not be. None: every row stands alone.
+
+    Returns
+    -------
+    RelativeMissingness
 
     Raises
     ------
@@ -164,6 +247,23 @@ def estimate_relative_missingness(
     UserWarning
         Where a feature is never observed in the target: r = 1, and nothing can be predicted from it there. Where no
         value of either table is zero, so that nothing is missing.
+
+    Notes
+    -----
+    *Columns lost together.* P(any X̃_j ≠ 0 in the group) is (1 − m) P(any X_j ≠ 0), so 1 − r is the ratio of the shares
+    of rows with any nonzero. Given that there is one, which columns are nonzero has one law in both domains and tells
+    nothing about r: the likelihood factors, and that ratio is its maximum. Pooled counts, Σ_j q^t_j/Σ_j q^s_j, have the
+    same limit, and add the noise of how many columns a row shows.
+
+    *Groups of rows.* "delta" takes the variance of a share from sums over groups, with Student's t; "bootstrap"
+    resamples groups; "hoeffding" bounds sums over groups by their sizes, as n²/Σ size² independent rows. `is_proper`
+    scales counts to as many independent rows as would know the share as well. A group in both domains counts as two.
+
+    *Simultaneous intervals* are Bonferroni's: each is made at 1 − (1 − confidence)/k for k estimated r. They hold
+    however the features depend on each other, for all three methods and from counts alone. The joint law of the
+    estimates, which needs the rows, would gain little: for 40 independent features 3.22 standard errors instead of
+    3.23. "bootstrap" has too few draws for such tails: its simultaneous limits are those of "delta", or its own where
+    these lie further out.
 
     Examples
     --------
@@ -180,16 +280,50 @@ def estimate_relative_missingness(
     names = column_names(X_source)
     source = check_covariates(X_source, name="X_source")
     target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
-    counts = count_nonzero(source), count_nonzero(target), source.shape[0], target.shape[0]
-    warn_without_zeros(*counts)
-    return from_counts(
-        *counts,
+    return from_tables(
+        source,
+        target,
         confidence=confidence,
         method=method,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
         feature_names=names,
+        always_recorded=always_recorded,
+        column_groups=column_groups,
+        groups=groups,
+        groups_target=groups_target,
     )
+
+
+def from_tables(
+    source: Any,
+    target: Any,
+    *,
+    counts: tuple[Array, Array] | None = None,
+    feature_names: list[Any] | None = None,
+    always_recorded: Any = None,
+    column_groups: Any = None,
+    groups: Any = None,
+    groups_target: Any = None,
+    **options: Any,
+) -> RelativeMissingness:
+    """`estimate_relative_missingness` for tables that are checked and matched already: float arrays or CSR matrices.
+
+    `counts` are the nonzeros of their columns, where these are known.
+    """
+    d = source.shape[1]
+    known, unit = known_columns(always_recorded, column_groups, d, feature_names)
+    rows = (
+        resolve_row_groups(groups, source.shape[0], parameter="groups"),
+        resolve_row_groups(groups_target, target.shape[0], parameter="groups_target"),
+    )
+    counts = (count_nonzero(source), count_nonzero(target)) if counts is None else counts
+    warn_without_zeros(counts[0][~known], counts[1][~known], source.shape[0], target.shape[0])
+    tallies = []
+    for X, count, together in zip((source, target), counts, rows, strict=True):
+        plain = together is None and unit.max() + 1 == d
+        tallies.append(Tally(count, X.shape[0]) if plain else tally(X, unit, together))
+    return _estimate(counts, (tallies[0], tallies[1]), unit, known, feature_names=feature_names, **options)
 
 
 def from_counts(
@@ -198,114 +332,88 @@ def from_counts(
     n_source: int,
     n_target: int,
     *,
+    always_recorded: Array | None = None,
+    **options: Any,
+) -> RelativeMissingness:
+    """`estimate_relative_missingness` for numbers of nonzeros that are already counted; `always_recorded` is a mask."""
+    d = len(count_source)
+    known = np.zeros(d, dtype=bool) if always_recorded is None else np.asarray(always_recorded, dtype=bool)
+    tallies = Tally(count_source, n_source), Tally(count_target, n_target)
+    return _estimate((count_source, count_target), tallies, np.arange(d), known, **options)
+
+
+def _estimate(
+    counts: tuple[Array, Array],
+    tallies: tuple[Tally, Tally],
+    unit: Array,
+    known: Array,
+    *,
     confidence: float = 0.95,
     method: Method = "delta",
     n_bootstrap: int = 2000,
     random_state: Any = None,
     feature_names: list[Any] | None = None,
 ) -> RelativeMissingness:
-    """`estimate_relative_missingness` for numbers of nonzeros that are already counted."""
-    if not count_source.all():
+    """Estimate r of every unit and say it of its columns; `counts` are those of the columns."""
+    source, target = tallies
+    never = (counts[0] == 0) & ~known
+    if never.any():
         raise ValueError(
-            f"The source holds only zeros in {describe_columns(np.flatnonzero(count_source == 0), feature_names)}: "
+            f"The source holds only zeros in {describe_columns(np.flatnonzero(never), feature_names)}: "
             "the relative missingness is not identified there. Drop what is never observed from both source and target."
         )
-    if not count_target.all():
+    gone = (target.count[unit] == 0) & ~known
+    if gone.any():
         warn_user(
-            f"The target holds only zeros in {describe_columns(np.flatnonzero(count_target == 0), feature_names)}: "
+            f"The target holds only zeros in {describe_columns(np.flatnonzero(gone), feature_names)}: "
             "the relative missingness is 1 there, and adjusted predictors will make no use of it."
         )
-    q_source, q_target = count_source / n_source, count_target / n_target
-    if method == "delta":
-        low, high = _delta_interval(count_source, count_target, n_source, n_target, confidence)
-    elif method == "hoeffding":
-        low, high = _hoeffding_interval(q_source, q_target, n_source, n_target, confidence)
-    elif method == "bootstrap":
-        # So many that the tails beyond the interval hold a draw each.
-        check_draws(n_bootstrap, round(2 / (1 - confidence), 6), purpose=f"an interval at confidence={confidence:g}")
-        rng = np.random.default_rng(random_state)
-        low, high = _bootstrap_interval(q_source, q_target, n_source, n_target, confidence, n_bootstrap, rng)
-        # All values, or none: every resample is the same, and percentiles would claim to know the share exactly.
-        one_sided = (count_target == 0) | (count_target == n_target) | (count_source == n_source)
-        delta = _delta_interval(count_source, count_target, n_source, n_target, confidence)
-        low, high = (np.where(one_sided, *limits) for limits in zip(delta, (low, high), strict=True))
+    if known.any():
+        # Nothing is lost there, and so nothing estimated: as if every row had a value.
+        source, target = (_fill(counted, unit[known]) for counted in tallies)
+    rng = np.random.default_rng(random_state)
+    low, high = ratio_interval(source, target, confidence, method, n_bootstrap, rng)
+    jointly = 1 - (1 - confidence) / max(1, len(np.unique(unit[~known])))
+    if method == "bootstrap":
+        wide = delta_interval(source, target, jointly)
+        all_low, all_high = np.minimum(low, wide[0]), np.maximum(high, wide[1])
     else:
-        raise ValueError(f"method must be 'delta', 'hoeffding' or 'bootstrap', got {method!r}.")
+        all_low, all_high = ratio_interval(source, target, jointly, method, n_bootstrap, rng)
+
+    def spread(limit: Array) -> Array:
+        return np.where(known, 0.0, (1 - limit)[unit])
+
+    n_source, n_target = source.n, target.n
     return RelativeMissingness(
-        r=1 - q_target / q_source,
-        lower=1 - high,
-        upper=1 - low,
-        q_source=q_source,
-        q_target=q_target,
+        r=spread(target.q / source.q),
+        lower=spread(high),
+        upper=spread(low),
+        simultaneous_lower=spread(all_high),
+        simultaneous_upper=spread(all_low),
+        q_source=counts[0] / n_source,
+        q_target=counts[1] / n_target,
         n_source=n_source,
         n_target=n_target,
         confidence=confidence,
         method=method,
+        always_recorded=known | ((counts[0] == n_source) & (counts[1] == n_target)),
+        column_groups=unit,
+        worth=(source.worth, target.worth),
         feature_names=feature_names,
     )
 
 
+def _fill(counted: Tally, units: Array) -> Tally:
+    """Return the tally with a value in every row of some units."""
+    count = counted.count.copy()
+    count[units] = counted.n
+    return Tally(count, counted.n, counted.grouped)
+
+
 def warn_without_zeros(count_source: Array, count_target: Array, n_source: int, n_target: int) -> None:
     """Warn where no value of either domain is zero: what was missing may have been centred or imputed away."""
-    if (count_source == n_source).all() and (count_target == n_target).all():
+    if len(count_source) and (count_source == n_source).all() and (count_target == n_target).all():
         warn_user(
             "Neither source nor target holds a zero, which marks a missing value here: there is nothing to adjust. If "
             "the columns were centred or imputed before, set what is missing to 0 afterwards."
         )
-
-
-def _delta_interval(
-    count_source: Array, count_target: Array, n_source: int, n_target: int, confidence: float
-) -> tuple[Array, Array]:
-    """Interval for ρ = q^t/q^s: log ρ̂ is nearly normal with variance (1−q^t)/(n_t q^t) + (1−q^s)/(n_s q^s).
-
-    A target count of zero, whose logarithm does not exist, is taken as one half for the upper limit. A column without
-    a zero has an estimated variance of none; its exact limit, q ≥ (α/2)^{1/n}, takes its place.
-    """
-    q_source, q_target = count_source / n_source, np.maximum(count_target, 0.5) / n_target
-    variance = (1 - q_target) / (n_target * q_target) + (1 - q_source) / (n_source * q_source)
-    spread = norm.ppf((1 + confidence) / 2) * np.sqrt(variance)
-    below = _with_exact_limit(spread, count_target, n_target, confidence)
-    above = _with_exact_limit(spread, count_source, n_source, confidence)
-    ratio = q_target / q_source
-    return np.where(count_target == 0, 0.0, ratio * np.exp(-below)), ratio * np.exp(above)
-
-
-def _with_exact_limit(spread: Array, count: Array, n: int, confidence: float) -> Array:
-    """Add the exact limit of log q where one domain has no zero; its part in the spread is zero there."""
-    return np.where(count == n, np.hypot(spread, np.log((1 - confidence) / 2) / n), spread)
-
-
-def _hoeffding_interval(
-    q_source: Array, q_target: Array, n_source: int, n_target: int, confidence: float
-) -> tuple[Array, Array]:
-    """The theorem's bound |r̂ − r| ≤ (a_t + (1−r) a_s)/q̂^s, a = √(log(4/δ)/2n), holds of the unknown r; solved for r.
-
-    With ρ = 1 − r: (q̂^t − a_t)/(q̂^s + a_s) ≤ ρ ≤ (q̂^t + a_t)/(q̂^s − a_s), without upper limit where q̂^s ≤ a_s.
-    """
-    log_term = np.log(4 / (1 - confidence)) / 2
-    a_source, a_target = np.sqrt(log_term / n_source), np.sqrt(log_term / n_target)
-    room = q_source - a_source
-    with np.errstate(divide="ignore"):
-        high = np.where(room > 0, (q_target + a_target) / np.maximum(room, 0), np.inf)
-    return np.maximum(q_target - a_target, 0) / (q_source + a_source), high
-
-
-def _bootstrap_interval(
-    q_source: Array,
-    q_target: Array,
-    n_source: int,
-    n_target: int,
-    confidence: float,
-    n_bootstrap: int,
-    rng: np.random.Generator,
-) -> tuple[Array, Array]:
-    """Percentiles of q^t/q^s. Resampling rows draws each column's count from a binomial, so no row is touched."""
-    target = rng.binomial(n_target, q_target, (n_bootstrap, len(q_target))) / n_target
-    source = rng.binomial(n_source, q_source, (n_bootstrap, len(q_source))) / n_source
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(source > 0, target / source, np.inf)
-    tail = (1 - confidence) / 2
-    # Order statistics, since a resample without a source value has no finite ratio to interpolate with.
-    low, high = np.quantile(ratio, [tail, 1 - tail], axis=0, method="inverted_cdf")
-    return low, high

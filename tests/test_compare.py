@@ -47,7 +47,7 @@ def test_the_table_is_that_of_the_library(domains, compare):
     assert "source.csv: 2,000 rows; target.csv: 2,000 rows; 3 columns" in told
     relative = estimate_relative_missingness(source, target).to_frame()
     rows = {line.split()[0]: line for line in told.splitlines() if line.split()[:1] and line.split()[0] in COLUMNS}
-    for name, shows in zip(COLUMNS, ["less", "can't be told", "more"], strict=True):
+    for name, shows in zip(COLUMNS, ["less", "no clear difference", "more"], strict=True):
         assert f"{relative.loc[name, 'r']:.3f}" in rows[name]
         assert rows[name].endswith(shows)
     assert "The target shows more in 1 column, and deleting can't imitate that" in told
@@ -60,9 +60,9 @@ def test_a_column_of_few_rows_is_not_called_the_same(domains, compare):
     source, target = (part[["lactate"]][:20] for part in domains)
     _, told = compare(source, target)
     assert "target.csv: 20 rows; 1 column\n" in told
-    assert "1 can't be told" in str(estimate_relative_missingness(source, target))
-    assert "can't be told\n" in told
-    assert "Of 1 column it can't be told whether the target shows more or less: the interval of r holds 0." in told
+    assert "1 shows no clear difference" in str(estimate_relative_missingness(source, target))
+    assert "no clear difference\n" in told
+    assert "1 column without a clear difference: the interval of r holds 0" in told
     assert "any of the estimators will do" not in told
 
 
@@ -155,6 +155,34 @@ def test_another_separator(domains, tmp_path, monkeypatch, capsys):
         part.to_csv(name, sep="\t")
     assert main(["compare", "a.csv", "b.csv", "--separator", r"\t"]) == 0
     assert "3 columns" in capsys.readouterr().out
+
+
+def test_what_is_known_of_rows_and_columns_is_told_by_options(domains, compare):
+    source, target = (part.assign(female=1.0, patient=[f"p{i // 2}" for i in range(2000)]) for part in domains)
+    source.loc[:999, "female"] = 0.0
+    options = ["--always-recorded", "female", "--column-group", "age", "lactate", "--groups", "patient"]
+    code, told = compare(source, target, *options)
+    assert code == 0
+    assert "4 columns" in told and "patient" not in told
+    (row,) = (line for line in told.splitlines() if line.startswith("female"))
+    assert row.split()[1:4] == ["0.000"] * 3 and row.endswith("always recorded")
+    known = {"always_recorded": ["female"], "column_groups": [["age", "lactate"]]}
+    tables = [part.drop(columns="patient") for part in (source, target)]
+    ids = {"groups": source["patient"], "groups_target": target["patient"]}
+    assert str(check_ucar(*tables, random_state=0, **known, **ids)) in told
+    relative = estimate_relative_missingness(*tables, **known, **ids)
+    assert relative.r[0] == relative.r[1] and f"{relative.r[0]:.3f}" in told
+
+
+def test_rows_are_grouped_by_a_column_that_one_file_may_lack(domains, compare):
+    source, target = domains
+    assert compare(source.assign(patient=np.arange(2000) // 2), target, "--groups", "patient")[0] == 0
+    code, told = compare(source, target, "--groups", "aeg")
+    assert code == 1 and "neither file has a column 'aeg' to group rows by; did you mean 'age'?" in told
+    code, told = compare(source.assign(patient=[None] + [1, 2] * 999 + [3]), target, "--groups", "patient")
+    assert code == 1 and "groups has no id in 1 rows" in told
+    code, told = compare(source, target, "--always-recorded", "sex")
+    assert code == 1 and "always_recorded names 'sex', which is no column" in told
 
 
 def test_it_needs_no_more_than_the_library():

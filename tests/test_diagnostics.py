@@ -48,7 +48,7 @@ def test_missingness_that_depends_on_another_feature_is_found_and_blamed():
     lost = np.random.default_rng(9).random(len(X)) < 1 / (1 + np.exp(-z))
     target["count"] = np.where(lost, 0, X["count"])
     report = check_ucar(source, target, random_state=0)
-    assert report.rejected and report.p_pairs < 0.05
+    assert report.rejected and report.p_by_family["pairs"] < 0.05
     assert report.suspects == ["count"]
     assert "UCAR is rejected" in str(report) and "Suspect: count" in str(report)
 
@@ -57,7 +57,7 @@ def test_another_law_of_the_values_is_found():
     source, target, _ = shifted()
     target["tail"] *= 1.5
     report = check_ucar(source, target, random_state=0)
-    assert report.rejected and report.p_values < 0.05
+    assert report.rejected and report.p_by_family["values"] < 0.05
     assert report.suspects[0] == "tail"
 
 
@@ -67,7 +67,7 @@ def test_impossible_probabilities_are_found():
     source = np.column_stack([always, always])
     target = np.column_stack([np.ones(4000), (rng.random(4000) < 0.3).astype(float)])
     report = check_ucar(source, target, random_state=0)
-    assert report.p_bounds < 0.05
+    assert report.p_by_family["bounds"] < 0.05
     assert (report.checks.query("kind == 'bounds'").statistic > 1).any()
 
 
@@ -75,7 +75,7 @@ def test_nothing_to_report_reads_so():
     source, target, _ = shifted(seed=3)
     text = str(check_ucar(source, target, random_state=0))
     assert text.startswith("Nothing speaks against UCAR (p = ") and "3,000 source" in text
-    assert text.endswith("which does not prove it.")
+    assert "which does not prove it. It looks at covariates alone: loss that depends on the outcome" in text
 
 
 def test_a_report_shows_its_verdict_and_still_compares():
@@ -306,3 +306,48 @@ def test_features_that_are_hardly_ever_lost_raise_no_alarm():
         for _ in range(12)
     ]
     assert sum(report.rejected for report in reports) <= 2
+
+
+def test_the_effect_is_the_ratio_to_what_ucar_expects():
+    rng = np.random.default_rng(0)
+    X = (rng.random((40_000, 2)) < 0.5).astype(float)
+    # Where the first is present, the target keeps three fifths of the second, elsewhere all: four fifths on the whole.
+    kept = (X[20_000:, 0] == 0) | (rng.random(20_000) < 0.6)
+    target = X[20_000:] * np.column_stack([np.ones(20_000), kept])
+    report = check_ucar(X[:20_000], target, random_state=0)
+    pair = report.checks.query("kind == 'pairs'").iloc[0]
+    assert pair.effect == pytest.approx(0.6 / 0.8, abs=0.03)
+    assert pair.effect_lower < 0.6 / 0.8 < pair.effect_upper
+    assert "The largest departure: presence of column 0 given column 1 is 0.7" in str(report)
+    assert report.largest_departure.effect == pair.effect
+
+
+def test_the_effect_by_values_is_that_at_the_highest():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(60_000) + 1, rng.random(60_000) < 0.5]).astype(float)
+    source, target = apply_missingness(X[:30_000], [0.1, 0.2], random_state=1), X[30_000:].copy()
+    # Kept with a probability that goes from .9 to .3 with the rank: .6 on the whole, half of it at the highest.
+    target[rng.random(30_000) > 0.9 - 0.6 * (target[:, 0] - 1), 1] = 0
+    report = check_ucar(source, target, random_state=0)
+    worst = report.checks.iloc[0]
+    assert (worst.feature, worst.feature_by_value, worst.other_by_value) == ("column 0", True, False)
+    assert worst.effect == pytest.approx(0.5, abs=0.05)
+    assert "presence of column 1 at the highest values of column 0 is 0.5" in str(report)
+
+
+def test_a_harmless_rejection_has_a_small_effect():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(200_000) < 0.5, rng.random(200_000) < 0.5]).astype(float)
+    target = X[100_000:].copy()
+    target[(target[:, 0] != 0) & (rng.random(100_000) < 0.03), 1] = 0
+    report = check_ucar(X[:100_000], target, random_state=0)
+    assert report.rejected
+    assert 0.95 < report.largest_departure.effect < 1.05
+
+
+def test_p_values_by_family():
+    report = check_ucar(*shifted(500)[:2], random_state=0)
+    assert list(report.p_by_family) == ["pairs", "values", "bounds", "absences", "together", "population"]
+    assert report.p_by_family["together"] == report.p_by_family["population"] == 1
+    # Fewer checks, a smaller p-value: that of the family with the most significant check is below that of all.
+    assert min(report.p_by_family.values()) <= report.p_value == report.checks["p_value"].min()

@@ -200,7 +200,9 @@ def test_an_estimate_reads_as_a_sentence():
     counts = np.array([500, 500, 500, 500]), np.array([100, 300, 505, 700])
     estimate = from_counts(*counts, 1000, 1000, feature_names=["dose", "ward", "age", "sex"])
     text = str(estimate)
-    assert text.startswith("Of 4 features the target loses 2 more often than the source, 1 less often, and 1 can't be")
+    assert text.startswith(
+        "Of 4 features the target loses 2 more often than the source and 1 less often; 1 shows no clear"
+    )
     assert "(95 % intervals by feature; 1,000 source and 1,000 target rows)" in text
     assert "Furthest from zero: column 'dose' (r = 0.80, 0.76 to 0.84), column 'ward' (r = 0.40, " in text
     assert text.index("'ward'") < text.index("'sex' (r = -0.40") and "'age'" not in text
@@ -210,16 +212,17 @@ def test_an_estimate_reads_as_a_sentence():
 
 def test_a_sentence_about_nothing_sure():
     text = str(from_counts(np.array([50]), np.array([51]), 100, 100))
-    assert "0 less often, and 1 can't be told" in text
+    assert "0 less often; 1 shows no clear difference" in text
     assert "Furthest" not in text
     assert "source values can reproduce the target" in text
 
 
-def test_a_frame_of_the_estimates_has_one_row_a_feature():
+def test_a_frame_of_the_estimates_has_one_row_per_feature():
     X = pd.DataFrame(np.eye(10, 2), columns=["age", "sex"])
     frame = estimate_relative_missingness(X, X).to_frame()
     assert list(frame.index) == ["age", "sex"]
-    assert list(frame.columns) == ["r", "lower", "upper", "q_source", "q_target", "improper"]
+    both = ["lower", "upper", "simultaneous_lower", "simultaneous_upper"]
+    assert list(frame.columns) == ["r", *both, "q_source", "q_target", "improper", "always_recorded"]
     assert list(estimate_relative_missingness(X.to_numpy(), X.to_numpy()).to_frame().index) == [0, 1]
 
 

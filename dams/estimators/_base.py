@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from dams._columns import resolve_columns, resolve_groups
+from dams._columns import resolve_columns
 from dams._validation import (
     check_columns,
     check_covariates,
@@ -21,7 +20,7 @@ from dams._validation import (
     warn_user,
 )
 from dams.estimators._doubts import warn_of_codes, warn_of_marks
-from dams.relative import RelativeMissingness, count_nonzero, from_counts, warn_without_zeros
+from dams.relative import RelativeMissingness, count_nonzero, from_tables
 
 # Of 40 closed forms with 20 source values of a feature none was worse than the label mean, with 10 three, with 5 five.
 FEW_VALUES = 20
@@ -94,7 +93,7 @@ def compare_with_target(
 ) -> tuple[Any, RelativeMissingness]:
     """Check the target covariates against the validated source X and estimate the relative missingness.
 
-    `always_recorded` columns have r = 0, the columns of a group one r, that of "any of them is nonzero".
+    The keywords are those of `estimate_relative_missingness`.
 
     Returns
     -------
@@ -102,13 +101,20 @@ def compare_with_target(
     """
     names = names_of(estimator)
     target = check_covariates(match_columns(X_target, names, X.shape[1]), name="X_target")
-    always = resolve_columns(always_recorded, X.shape[1], names, parameter="always_recorded")
-    together = resolve_groups(column_groups, X.shape[1], names)
-    counts = _count_together(X, together), _count_together(target, together), X.shape[0], target.shape[0]
-    warn_without_zeros(*counts)
-    warn_of_marks(X, target, names, always)
-    relative = from_counts(*counts, feature_names=names)
-    few = np.flatnonzero((counts[0] < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source) & ~always)
+    counts = count_nonzero(X), count_nonzero(target)
+    relative = from_tables(
+        X,
+        target,
+        counts=counts,
+        feature_names=names,
+        always_recorded=always_recorded,
+        column_groups=column_groups,
+        groups=groups,
+        groups_target=groups_target,
+    )
+    known = resolve_columns(always_recorded, X.shape[1], names, parameter="always_recorded")
+    warn_of_marks(X, target, names, known)
+    few = np.flatnonzero((counts[0] < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source) & ~known)
     if few.size:
         warn_user(
             f"The source has a value in {counts[0][few].min()} of {X.shape[0]} rows of "
@@ -116,17 +122,7 @@ def compare_with_target(
             "learned from so few rows decides many predictions, and may be wrong by any factor. Drop what the source "
             "hardly records from both."
         )
-    r, lower, upper = (np.where(always, 0.0, limit) for limit in (relative.r, relative.lower, relative.upper))
-    return target, replace(relative, r=r, lower=lower, upper=upper)
-
-
-def _count_together(X: Any, together: np.ndarray) -> np.ndarray:
-    """Rows in which any column of a column's group is nonzero."""
-    counts = count_nonzero(X)
-    for group in np.flatnonzero(np.bincount(together) > 1):
-        columns = np.flatnonzero(together == group)
-        counts[columns] = np.count_nonzero(np.asarray((X[:, columns] != 0).sum(axis=1)))
-    return counts
+    return target, relative
 
 
 def draw_streams(random_state: Any, n_draws: int) -> tuple[np.random.Generator, list[np.random.Generator]]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dams._columns import resolve_columns, resolve_groups
+from dams._columns import known_columns
 from dams._sklearn import fit_context
-from dams._validation import column_names, describe_columns
+from dams._validation import column_names
 from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn
 from dams.relative import RelativeMissingness
 
@@ -67,14 +67,7 @@ class Resampler(BaseEstimator, ABC):
     ) -> list[Any]:
         """Return `n_draws` draws of the rows, or one where nothing is random; `checked` is X as `read_rows` has it."""
         names, n_features = names_of(self), checked.shape[1]
-        always = resolve_columns(self.always_recorded, n_features, names, parameter="always_recorded")
-        together = resolve_groups(self.column_groups, n_features, names)
-        both = always & (np.bincount(together)[together] > 1)
-        if both.any():
-            raise ValueError(
-                f"always_recorded and column_groups both name {describe_columns(np.flatnonzero(both), names)}: what is "
-                "never lost is not lost together with others. Leave it out of one."
-            )
+        _, together = known_columns(self.always_recorded, self.column_groups, n_features, names)
         self.relative_missingness_: RelativeMissingness | None = None
         self.rates_ = np.zeros(n_features)
         self.filled_ = np.zeros(n_features, dtype=bool)

@@ -9,15 +9,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dams._columns import resolve_columns, resolve_groups
+from dams._columns import known_columns
+from dams._rows import resolve_row_groups
 from dams._sklearn import StrOptions, fit_context
-from dams._validation import describe_columns, refuse_text_labels
-from dams.estimators._base import NOT_GIVEN, compare_with_target, read_rows, target_or_warn, warn_if_constant
+from dams._validation import refuse_text_labels
+from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn, warn_if_constant
 from dams.estimators.folds import Columns, FoldedMoments
 from dams.estimators.stabilise import Gram, StabilisedFit, fit_stabilised
 from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
-from dams.relative import RelativeMissingness, from_counts
+from dams.relative import RelativeMissingness
 
 _Rows = tuple[Any, np.ndarray | None, np.ndarray | None]  # covariates, labels, groups of rows
 
@@ -43,29 +44,6 @@ def adjust_moments(
         covariance=covariates.covariance,
         label_covariance=moved.cross - np.outer(covariates.mean, moved.label_mean),
     )
-
-
-def _with_known_columns(relative: RelativeMissingness, columns: Columns, X: Any, target: Any) -> RelativeMissingness:
-    """The estimate with one r per group, and r = 0 for what is always recorded; shares stay those of the columns."""
-    if columns.groups is not None:
-        counts = columns.count_recorded(X), columns.count_recorded(target)
-        sizes, names = (relative.n_source, relative.n_target), relative.feature_names
-        grouped = from_counts(*counts, *sizes, confidence=relative.confidence, feature_names=names)
-        relative = replace(relative, r=grouped.r, lower=grouped.lower, upper=grouped.upper)
-    if columns.always is None:
-        return relative
-    r, lower, upper = (np.where(columns.always, 0.0, v) for v in (relative.r, relative.lower, relative.upper))
-    return replace(relative, r=r, lower=lower, upper=upper)
-
-
-def _check_groups(groups: Any, n_rows: int, *, name: str) -> np.ndarray | None:
-    """Return which rows belong together as an array of one entry per row."""
-    if groups is None:
-        return None
-    found = np.asarray(groups)
-    if found.shape != (n_rows,):
-        raise ValueError(f"{name} must have one entry per row, {n_rows}, got an array of shape {found.shape}.")
-    return found
 
 
 class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -192,14 +170,21 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         warn_if_constant(labels)
         X_target = target_or_warn(X_target)
         columns = self._known_columns(X.shape[1])
-        groups = _check_groups(groups, X.shape[0], name="groups")
+        rows = resolve_row_groups(groups, X.shape[0], parameter="groups")
         if X_target is None:
             fit = least_squares(Moments.of(X, labels), fit_intercept=self.fit_intercept)
         else:
-            target, relative = compare_with_target(self, X, X_target)
-            self.relative_missingness_ = _with_known_columns(relative, columns, X, target)
-            groups_target = _check_groups(groups_target, target.shape[0], name="groups_target")
-            fit = self._fit_adjusted((X, labels, groups), (target, None, groups_target), columns)
+            target, self.relative_missingness_ = compare_with_target(
+                self,
+                X,
+                X_target,
+                always_recorded=self.always_recorded,
+                column_groups=self.column_groups,
+                groups=groups,
+                groups_target=groups_target,
+            )
+            rows_target = resolve_row_groups(groups_target, target.shape[0], parameter="groups_target")
+            fit = self._fit_adjusted((X, labels, rows), (target, None, rows_target), columns)
         self.coef_ = fit.coef[:, 0] if y.ndim == 1 else fit.coef.T
         self.intercept_ = float(fit.intercept[0]) if y.ndim == 1 else fit.intercept
         self.rank_, self.condition_ = fit.rank, fit.condition
@@ -211,15 +196,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self
 
     def _known_columns(self, n_features: int) -> Columns:
-        names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else self._column_names
-        always = resolve_columns(self.always_recorded, n_features, names, parameter="always_recorded")
-        groups = resolve_groups(self.column_groups, n_features, names)
-        torn = always & (np.bincount(groups)[groups] > 1)
-        if torn.any():
-            raise ValueError(
-                f"{describe_columns(np.flatnonzero(torn), names)} is in always_recorded and in column_groups: what is "
-                "always recorded is not lost together with others. Leave it out of one."
-            )
+        always, groups = known_columns(self.always_recorded, self.column_groups, n_features, names_of(self))
         grouped = groups.max(initial=-1) + 1 < n_features
         return Columns(always if always.any() else None, groups if grouped else None)
 

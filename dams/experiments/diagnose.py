@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 LABELS = (Label("random_linear"),)
 # Stays of each cohort of known mechanism.
 STAYS = 2000
+# Families of checks that need no knowledge of the columns; a p-value each.
+FAMILIES = ("pairs", "values", "bounds", "absences")
+# What is kept of r: each feature is judged on its own here.
+ABOUT_R = ["r", "lower", "upper", "q_source", "q_target", "improper"]
 # Points of the curve that shows how the statistics are spread.
 LEVELS = np.linspace(0, 8, 81)
 
@@ -88,7 +92,8 @@ def diagnose_cells(
             source, target = (pd.DataFrame(part.X, columns=names) for part in (cell.source_train, cell.target_train))
             rng = generator(seed, "diagnostics", *wanted.key.parts)
             verdicts.append(wanted.about | check(source, target, rng)[0])
-            features = estimate_relative_missingness(source, target, confidence=confidence).to_frame().reset_index()
+            estimate = estimate_relative_missingness(source, target, confidence=confidence)
+            features = estimate.to_frame()[ABOUT_R].reset_index()
             features["true_r"] = true_r
             covered = features["true_r"].between(features["lower"], features["upper"]).mean()
             beside_truth = {"features": len(features), "covered": covered} | _conditioning(cell)
@@ -118,7 +123,7 @@ def _conditioning(cell: Cell) -> dict[str, float]:
 
 def check(source: Any, target: Any, rng: np.random.Generator) -> tuple[dict[str, Any], pd.DataFrame]:
     """Return what `check_ucar` finds as one row, and its checks; where it can't tell, the row says why."""
-    unknown = dict.fromkeys(("p_value", "first_suspect", "suspects", "checks", "p_pairs", "p_values", "p_bounds"))
+    unknown = dict.fromkeys(("p_value", "first_suspect", "suspects", "checks", *(f"p_{family}" for family in FAMILIES)))
     row: dict[str, Any] = {"verdict": "", **unknown, "source_rows": source.shape[0], "target_rows": target.shape[0]}
     try:
         report = check_ucar(source, target, random_state=rng)
@@ -126,7 +131,7 @@ def check(source: Any, target: Any, rng: np.random.Generator) -> tuple[dict[str,
         return row | {"verdict": f"not checked: {error}"}, pd.DataFrame(columns=["kind", "z"])
     if report.checks.empty:
         return row | {"verdict": "not checked: too few values are observed together"}, report.checks
-    row |= {key: getattr(report, key) for key in ("p_value", "p_pairs", "p_values", "p_bounds")}
+    row |= {"p_value": report.p_value} | {f"p_{family}": report.p_by_family[family] for family in FAMILIES}
     row |= {"suspects": len(report.suspects), "first_suspect": next(iter(report.suspects), None)}
     row |= {"verdict": "UCAR rejected" if report.rejected else "UCAR not rejected", "checks": len(report.checks)}
     return row, report.checks

@@ -252,7 +252,7 @@ def relative_missingness(table: FeatureTable, *, confidence: float = 0.95) -> pd
     frames = []
     for source, target in permutations(table.hospitals, 2):
         estimate = estimate_relative_missingness(table.at(source).X, table.at(target).X, confidence=confidence)
-        frame = estimate.to_frame().drop(columns="improper").reset_index(drop=True)
+        frame = estimate.to_frame()[["r", "lower", "upper", "q_source", "q_target"]].reset_index(drop=True)
         frame.insert(0, "feature", table.names)
         frame.insert(0, "target", hospital_label(table, target))
         frame.insert(0, "source", hospital_label(table, source))

@@ -1,0 +1,229 @@
+"""The rows of both domains as `check_ucar` sees them: presences and ranks by block of rows, and checks made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import rankdata
+
+Array = np.ndarray
+
+N_BLOCKS = 250
+N_BINS = 10
+# Nonzero levels of an always-recorded column: as many as it has values, or quintiles.
+N_LEVELS = 5
+# As for a chi-squared test: fewer expected events, and the normal approximation fails.
+MIN_EXPECTED = 20
+MIN_ELSEWHERE = 5
+
+
+class PooledRanks:
+    """Midranks of the nonzero values of both domains together, scaled to (−1, 1); zero stays zero."""
+
+    def __init__(self, source: Any, target: Any):
+        self.values: dict[int, Array] = {}
+        self.ranks: dict[int, Array] = {}
+        for j in range(source.shape[1]):
+            pooled = np.concatenate([_column(source, j), _column(target, j)])
+            pooled = pooled[pooled != 0]
+            values = np.unique(pooled)
+            if len(values) > 1:
+                self.values[j] = values
+                first = np.searchsorted(np.sort(pooled), values)
+                ranks = rankdata(pooled, method="average")[np.argsort(pooled, kind="stable")][first]
+                self.ranks[j] = 2 * (ranks - 0.5) / len(pooled) - 1
+        self.columns = np.array(sorted(self.values), dtype=int)
+
+    def of(self, X: Array) -> Array:
+        """Ranks of the columns that have more than one nonzero value."""
+        out = np.zeros((len(X), len(self.columns)))
+        for k, j in enumerate(self.columns):
+            nonzero = X[:, j] != 0
+            out[nonzero, k] = self.ranks[j][np.searchsorted(self.values[j], X[nonzero, j])]
+        return out
+
+
+def _column(X: Any, j: int) -> Array:
+    return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
+
+
+class Domain:
+    """The rows of one domain in blocks, whose spread gives all variances.
+
+    What is given by block are sums divided by the mean size of a block, so that their mean over blocks is the mean over
+    rows, though sizes differ. Rows that belong together (`groups`, the number of each row's group) share a block.
+
+    Attributes
+    ----------
+    n, d : int
+        Rows and features.
+    worth : float
+        Independent rows at least, as a share of n: 1 where every row stands alone.
+    feature : array of shape (d + v,)
+        The feature of each column of h: its presence, for all d, then its rank, for the v that have one.
+    h : array of shape (blocks, rows, d + v)
+        Short blocks end in rows of zeros. Single precision: sums of presences are exact, and those of ranks far more
+        so than the data.
+    per_block : float
+        Rows of a block, on average.
+    share_of_rows : array of shape (blocks,)
+        Rows of each block, as a multiple of that.
+    """
+
+    def __init__(self, X: Any, ranks: PooledRanks, groups: Array | None = None) -> None:
+        self.n, self.d = X.shape
+        self.feature = np.concatenate([np.arange(self.d), ranks.columns])
+        self.distinct = {j: values.astype(np.float32) for j, values in ranks.ranks.items()}
+        self.grouped = groups is not None
+        members = np.arange(self.n) if groups is None else groups
+        sizes_of_groups = np.bincount(members)
+        self.worth = float(self.n / np.square(sizes_of_groups).sum())
+        n_blocks = min(N_BLOCKS, len(sizes_of_groups) // 2)
+        self.per_block = self.n / n_blocks
+        order = np.argsort(members % n_blocks, kind="stable")
+        self.sizes = np.bincount(members % n_blocks, minlength=n_blocks)
+        self.share_of_rows = self.sizes / self.per_block
+        self.h = np.zeros((n_blocks, self.sizes.max(), len(self.feature)), dtype=np.float32)
+        for block, (size, end) in enumerate(zip(self.sizes, np.cumsum(self.sizes), strict=True)):
+            rows = X[order[end - size : end]]
+            rows = rows.toarray() if sparse.issparse(rows) else rows
+            self.h[block, :size] = np.column_stack([rows != 0, ranks.of(rows)])
+
+    @cached_property
+    def shares(self) -> Array:
+        """Shares of nonzeros by block, (blocks, d)."""
+        return self.h[:, :, : self.d].sum(axis=1).astype(float) / self.per_block
+
+    @cached_property
+    def q(self) -> Array:
+        """Shares of nonzeros, (d,)."""
+        return self.shares.mean(axis=0)
+
+    def products(self, columns: Array) -> Array:
+        """E[h_c h] of some columns by block, (blocks, columns, d + v)."""
+        sums = np.matmul(self.h[:, :, columns].transpose(0, 2, 1), self.h)
+        return sums.astype(float) / self.per_block
+
+    def squares(self, columns: Array) -> Array:
+        """E[h_c² h²] of some columns, (columns, d + v)."""
+        some = (self.h[:, :, columns] ** 2 * np.float32(1 / self.n)).reshape(-1, len(columns))
+        return (some.T @ (self.h**2).reshape(len(some), -1)).astype(float)
+
+    def bins(self, columns: Array) -> Array:
+        """Share of rows with a value in each bin, by block, for some columns of ranks; (blocks, columns, N_BINS)."""
+        observed = self.h[:, :, self.feature[columns]] != 0
+        bin_of = np.floor((self.h[:, :, columns] + 1) / 2 * N_BINS)
+        hits = [(observed & (bin_of == k)).sum(axis=1) for k in range(N_BINS)]
+        return np.stack(hits, axis=-1) / self.per_block
+
+    def levels(self, feature: int) -> Array:
+        """Which rows have which level of a feature, (blocks, rows, levels): zero, its values or their quintiles."""
+        present = self.h[:, :, feature] != 0
+        level = present.astype(int)
+        if feature in self.distinct:
+            distinct = self.distinct[feature]
+            rank = self.h[:, :, self.d + np.searchsorted(self.feature[self.d :], feature)]
+            if len(distinct) <= N_LEVELS:
+                level += np.where(present, np.searchsorted(distinct, rank), 0)
+            else:
+                level += np.where(present, np.clip((rank + 1) / 2 * N_LEVELS, 0, N_LEVELS - 1).astype(int), 0)
+            n_levels = 1 + min(len(distinct), N_LEVELS)
+        else:
+            n_levels = 2
+        real = np.arange(self.h.shape[1]) < self.sizes[:, None]
+        return ((level[:, :, None] == np.arange(n_levels)) & real[:, :, None]).astype(np.float32)
+
+    def with_variance(self, influence: Array, variance: Array, own: Array) -> Array:
+        """Scale block averages so that their mean has a given variance.
+
+        `variance` is that of independent rows under UCAR, with what both domains then share estimated from both. A
+        domain whose own estimate is off by chance would also misjudge its error, and the largest of many statistics
+        finds such cases. Where rows belong together, the blocks' variance keeps its ratio to `own`, that of
+        independent rows with this domain's own estimates: so much more (or less) do such rows vary.
+        """
+        measured = own if self.grouped else influence.var(axis=0, ddof=1) / len(influence)
+        return influence * np.sqrt(np.maximum(variance, 0) / np.where(measured > 0, measured, np.inf))
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Checks of one kind: estimates that should be zero (or, of bounds, at most zero) and their influences by block."""
+
+    kind: str
+    first: Array
+    second: Array  # −1 where a check has one feature
+    estimate: Array
+    influence: tuple[Array, Array]  # source, target: (blocks, checks), mean zero
+    # What UCAR expects, which the estimate adds to; None where estimates are logarithms of ratios to it.
+    expected: Array | None = None
+    # Whether the features enter by the values that they have where present; otherwise by presence.
+    by_value: tuple[Array, Array] | None = None
+
+    @property
+    def error(self) -> Array:
+        """Standard error of every estimate."""
+        return np.sqrt(sum(phi.var(axis=0, ddof=1) / len(phi) for phi in self.influence))
+
+    @property
+    def z(self) -> Array:
+        """Estimates in standard errors."""
+        return self.estimate / self.error
+
+    def effect(self, errors: float = 0.0) -> Array:
+        """Ratio of the target to what UCAR expects of it, so many standard errors up."""
+        moved = self.estimate + errors * self.error
+        if self.expected is None:
+            return np.exp(moved)
+        return 1 + moved / np.where(self.expected > 0, self.expected, np.nan)
+
+    def keep(self, which: Array) -> Checks:
+        """The checks that can be judged: enough events, and some spread."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            which = which & (self.error > 1e-10 * np.maximum(1, np.abs(self.estimate)))
+        source, target = self.influence
+        return Checks(
+            self.kind,
+            self.first[which],
+            self.second[which],
+            self.estimate[which],
+            (source[:, which], target[:, which]),
+            None if self.expected is None else self.expected[which],
+            None if self.by_value is None else (self.by_value[0][which], self.by_value[1][which]),
+        )
+
+
+def share_checks(
+    kind: str,
+    domains: tuple[Domain, Domain],
+    features: tuple[Array, Array],
+    parts: tuple[Array, Array],
+    wholes: tuple[Array, Array],
+    *,
+    by_value: bool,
+) -> Checks:
+    """A part of a whole (shares of rows by block), P(part | whole), target minus source."""
+    # Of one layout, so that sums are taken in one order.
+    wholes = np.ascontiguousarray(wholes[0]), np.ascontiguousarray(wholes[1])
+    counts = [domain.n * whole.mean(axis=0) for domain, whole in zip(domains, wholes, strict=True)]
+    hits = [domain.n * part.mean(axis=0) for domain, part in zip(domains, parts, strict=True)]
+    pooled = (hits[0] + hits[1]) / np.maximum(counts[0] + counts[1], 1)
+    estimates, influences = [], []
+    for domain, part, whole, count in zip(domains, parts, wholes, counts, strict=True):
+        q = np.where(count > 0, count / domain.n, np.inf)
+        estimates.append(part.mean(axis=0) / q)
+        influence = (part - estimates[-1] * whole) / q
+        variance, own = (p * (1 - p) / (q * domain.n) for p in (pooled, estimates[-1]))
+        influences.append(domain.with_variance(influence, variance, own))
+    least = np.minimum(counts[0] * domains[0].worth, counts[1] * domains[1].worth)
+    return Checks(
+        kind,
+        *features,
+        estimates[1] - estimates[0],
+        (-influences[0], influences[1]),
+        expected=estimates[0],
+        by_value=(np.full(len(pooled), by_value), np.zeros(len(pooled), dtype=bool)),
+    ).keep(least * np.minimum(pooled, 1 - pooled) >= MIN_EXPECTED)
