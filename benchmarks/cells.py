@@ -6,11 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 
+import numpy as np
+
 from benchmarks.toy import SCENARIOS, load_table
 from dams.datasets.registry import DATASETS
-from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
+from dams.experiments.cells import Cell, Clean, build_cell, clean_table, sample_scenario, split_rows
 from dams.experiments.design import CellKey, Label, Sampler
-from dams.missingness import FreeRates, NestedRates, OpposingRates
+from dams.experiments.seeding import generator
+from dams.missingness import FreeRates, NestedRates, OpposingRates, delete_at_random
 
 SEED = 2023
 ROWS = 10_000
@@ -26,6 +29,11 @@ def cells(draws: dict[str, int], labels: dict[str, int], rows: int = ROWS) -> It
 
     `rows` is the size of a scenario's sample; a table has its own.
     """
+    return (cell for cell, _ in cells_and_clean(draws, labels, rows))
+
+
+def cells_and_clean(draws: dict[str, int], labels: dict[str, int], rows: int = ROWS) -> Iterator[tuple[Cell, Clean]]:
+    """Yield every cell of `cells` with the clean data that it was made of."""
     for name, count in draws.items():
         if name in SCENARIOS:
             table, regimes = None, ["opposing"]
@@ -44,4 +52,13 @@ def cells(draws: dict[str, int], labels: dict[str, int], rows: int = ROWS) -> It
                     if table is None
                     else clean_table(table, name, wanted, seed=SEED)
                 )
-                yield build_cell(key, wanted, clean, seed=SEED)
+                yield build_cell(key, wanted, clean, seed=SEED), clean
+
+
+def target_again(cell: Cell, clean: Clean, draw: int) -> np.ndarray:
+    """Return the target's training rows with their losses drawn anew, which nobody has but a simulation."""
+    key = cell.key
+    rows = split_rows(len(clean.X), generator(SEED, "split", *key.parts))[2]
+    _, rates = key.sampler.sample(clean.X.shape[1], generator(SEED, "rates", *key.parts))
+    observed = [name not in cell.dropped for name in clean.columns]
+    return delete_at_random(clean.X[rows], rates, generator(SEED, "again", *key.parts, draw))[:, observed]

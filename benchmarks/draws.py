@@ -1,6 +1,6 @@
 """Draws averaged, stacked or alone: what two-way and filter gain by several, the oracle given as many.
 
-python -m benchmarks.draws [--classifiers] [--datasets thyroid bank adult] [--draws N] [--betas N] [--csv FILE]
+python -m benchmarks.draws [--classifiers] [--datasets NAME ...] [--draws N] [--betas N] [--csv FILE] [--toy]
 
 `oracle` is one model of the labelled target rows, `oracle_bagged` the mean of three, each on a bootstrap of them, and
 `oracle_masks` the mean of three on the same rows with their losses drawn anew, which nobody has but a simulation.
@@ -9,7 +9,7 @@ python -m benchmarks.draws [--classifiers] [--datasets thyroid bank adult] [--dr
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,19 +22,20 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
-from benchmarks.cells import REGIMES, SEED
-from dams.datasets import load_uci
+from benchmarks.cells import REGIMES, SEED, target_again
+from benchmarks.toy import TABLES, load_table, read_arguments
 from dams.estimators._base import draw_streams
 from dams.estimators.two_way import two_way_draws
-from dams.experiments.cells import Cell, Clean, build_cell, clean_table, split_rows
+from dams.experiments.cells import Cell, Clean, build_cell, clean_table
 from dams.experiments.design import CellKey, Label
 from dams.experiments.models import Sample, xgboost
 from dams.experiments.seeding import generator
 from dams.missingness import delete_at_random
 
 N_DRAWS = 5
-# Rate draws by data set: Thyroid is small, so more of them are needed, and take less time.
-CELLS = {"thyroid": 12, "bank": 4, "adult": 4}
+DATASETS = ("thyroid", "bank", "adult")
+# Rate draws per data set: Thyroid is small, so more of them are needed, and take less time.
+CELLS, MORE_CELLS = 4, {"thyroid": 12}
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -65,38 +66,30 @@ CLASSIFIERS: dict[str, Predict] = {
 }
 
 
-def build(dataset: str, regime: str, draw: int, betas: int) -> tuple[Cell, Clean, CellKey]:
+def build(dataset: str, regime: str, draw: int, betas: int) -> tuple[Cell, Clean]:
     epsilon, sampler = REGIMES[regime]
     key = CellKey(dataset, regime, epsilon, sampler, draw)
     labels = tuple(Label("random_linear", beta) for beta in range(betas))
-    clean = clean_table(load_uci(dataset), dataset, labels, seed=SEED)
-    return build_cell(key, labels, clean, seed=SEED), clean, key
+    clean = clean_table(load_table(dataset), dataset, labels, seed=SEED)
+    return build_cell(key, labels, clean, seed=SEED), clean
 
 
-def target_again(cell: Cell, clean: Clean, key: CellKey, draw: int) -> np.ndarray:
-    """The target's training rows with their losses drawn anew."""
-    rows = split_rows(len(clean.X), generator(SEED, "split", *key.parts))[2]
-    _, rates = key.sampler.sample(clean.X.shape[1], generator(SEED, "rates", *key.parts))
-    observed = [name not in cell.dropped for name in clean.columns]
-    return delete_at_random(clean.X[rows], rates, generator(SEED, "again", *key.parts, draw))[:, observed]
-
-
-def arms(cell: Cell, clean: Clean, key: CellKey, y: np.ndarray, y_target: np.ndarray) -> dict[str, list]:
+def arms(cell: Cell, clean: Clean, y: np.ndarray, y_target: np.ndarray) -> dict[str, list]:
     """Lists of (X, y) by name: a model is fitted on each, and the predictions are averaged."""
     source, target, relative = cell.source_train.X, cell.target_train.X, cell.relative_missingness
-    rng = generator(SEED, "bootstrap", *key.parts)
+    rng = generator(SEED, "bootstrap", *cell.key.parts)
     boots = [rng.integers(len(target), size=len(target)) for _ in range(3)]
     filtered = [(delete_at_random(source, relative.filter_rates, s), y) for s in draw_streams(1, N_DRAWS)[1]]
     found = {
         "source": [(source, y)],
         "oracle": [(target, y_target)],
         "oracle_bagged": [(target[rows], y_target[rows]) for rows in boots],
-        "oracle_masks": [(target_again(cell, clean, key, k), y_target) for k in range(3)],
+        "oracle_masks": [(target_again(cell, clean, k), y_target) for k in range(3)],
         "filter_1": filtered[:1],
         "filter_3": filtered[:3],
         "filter_5": filtered,
     }
-    if key.regime == "free":
+    if cell.key.regime == "free":
         draws = [(X, y) for X in two_way_draws(source, y, relative, n_draws=N_DRAWS, random_state=1)]
         stacked = np.vstack([X for X, _ in draws[:3]]), np.concatenate([y] * 3)
         found |= {"one": draws[:1], "stacked_3": [stacked], "mean_3": draws[:3], "mean_5": draws}
@@ -114,9 +107,9 @@ def regressions(cells: dict[str, int], betas: int) -> Iterator[dict[str, object]
     for dataset, draws in cells.items():
         for regime in ("free", "nested"):
             for draw in range(draws):
-                cell, clean, key = build(dataset, regime, draw, betas)
+                cell, clean = build(dataset, regime, draw, betas)
                 for beta in range(betas):
-                    found = arms(cell, clean, key, cell.source_train.Y[:, beta], cell.target_train.Y[:, beta])
+                    found = arms(cell, clean, cell.source_train.Y[:, beta], cell.target_train.Y[:, beta])
                     for model, predict in REGRESSORS.items():
                         known: dict[int, np.ndarray] = {}
                         for arm, trainings in found.items():
@@ -136,14 +129,14 @@ def classifications(cells: dict[str, int]) -> Iterator[dict[str, object]]:
     """Labels that are Bernoulli(expit(2 z)), z the standardised Xβ."""
     for dataset, draws in cells.items():
         for draw in range(draws):
-            cell, clean, key = build(dataset, "free", draw, 1)
-            rng = generator(SEED, "classes", *key.parts)
+            cell, clean = build(dataset, "free", draw, 1)
+            rng = generator(SEED, "classes", *cell.key.parts)
             centre, spread = clean.Y[:, 0].mean(), clean.Y[:, 0].std()
             y, y_target, y_test = (
                 (rng.random(len(part.Y)) < expit(2 * (part.Y[:, 0] - centre) / spread)).astype(int)
                 for part in (cell.source_train, cell.target_train, cell.target_test)
             )
-            found = arms(cell, clean, key, y, y_target)
+            found = arms(cell, clean, y, y_target)
             for model, predict in CLASSIFIERS.items():
                 known: dict[int, np.ndarray] = {}
                 for arm in ("source", "oracle", "oracle_masks", "one", "stacked_3", "mean_3"):
@@ -160,15 +153,15 @@ def classifications(cells: dict[str, int]) -> Iterator[dict[str, object]]:
                     }
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.draws", description=__doc__)
-    parser.add_argument("--datasets", nargs="+", choices=CELLS, default=list(CELLS))
-    parser.add_argument("--draws", type=int, help="rate draws per data set")
+    parser.add_argument("--datasets", nargs="+", choices=TABLES, default=list(DATASETS), metavar="NAME")
+    parser.add_argument("--draws", type=int, help=f"rate draws per data set ({CELLS}; thyroid {MORE_CELLS['thyroid']})")
     parser.add_argument("--betas", type=int, default=2, help="label vectors per draw")
     parser.add_argument("--classifiers", action="store_true", help="bases that split their rows, instead")
-    parser.add_argument("--csv", metavar="FILE", help="write the summary")
-    arguments = parser.parse_args()
-    cells = {name: arguments.draws or CELLS[name] for name in arguments.datasets}
+    toy = {"datasets": ["diabetes"], "draws": 1, "betas": 1}
+    arguments = read_arguments(parser, argv, csv="write the summary", **toy)
+    cells = {name: arguments.draws or MORE_CELLS.get(name, CELLS) for name in arguments.datasets}
     with threadpool_limits(1):
         if arguments.classifiers:
             table = pd.DataFrame(classifications(cells))

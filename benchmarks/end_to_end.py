@@ -24,11 +24,11 @@ from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
 from benchmarks.linear_sweep import closed_form, corrupt
+from benchmarks.missforest import fit_imputer
 from benchmarks.toy import TABLES, load_table, read_arguments
 from dams.experiments.cells import split_rows
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
-from dams.imputation import MissForestImputer
 from dams.missingness import FreeRates, NestedRates
 
 REGIMES = {"nested": NestedRates(), "free": FreeRates()}
@@ -53,8 +53,9 @@ def plain(table: pd.DataFrame, regime: str, seed: int) -> Iterator[tuple[str, st
     filtered = corrupt(source, np.maximum(r, 0), rng)
     yield "corruption", "", time.process_time() - start
     start = time.process_time()
-    imputer = MissForestImputer(engine="missingpy", all_missing="statistic", random_state=seed)
-    both = imputer.fit_transform(np.concatenate([source, target]))
+    stacked = np.concatenate([source, target])
+    imputer = fit_imputer(stacked, engine="missingpy", all_missing="statistic", random_state=seed)
+    both = imputer.transform(stacked)
     imputed_test = imputer.transform(test)
     yield "imputation", "", time.process_time() - start
     labels = {"source": y[rows[0]], "target": y[rows[2]]}

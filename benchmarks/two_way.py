@@ -2,7 +2,11 @@
 
 python -m benchmarks.two_way [--models linear xgboost mlp] [--draws N] [--betas N] [--ablation] [--csv FILE] [--toy]
 
-`two_way_1` is the same with one draw: the base estimator then sees as many rows as the oracle does.
+`two_way` fits one model to each of the library's three draws and averages their predictions, as `TwoWayEstimator` and
+the pipeline do. `oracle` and `nonparametric` average three models too, or several draws would pass for adaptation: the
+oracle's are fitted to the labelled target rows with their losses drawn anew, those of the filter to rows filtered anew.
+`two_way_1`, `oracle_1` and `nonparametric_1` are the first of these draws alone, one model each. Source and closed form
+draw nothing. `closed_…` is the share of the gap between the source and the oracle with as many draws.
 """
 
 from __future__ import annotations
@@ -10,8 +14,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,53 +24,68 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.cells import ROWS, cells
+from benchmarks.cells import ROWS, cells_and_clean, target_again
 from benchmarks.toy import SCENARIOS, TABLES, read_arguments
-from dams import TwoWayFilter
 from dams.estimators._choices import SHIPPED, Choices, boosted_trees, donor_forest
-from dams.experiments.cells import Cell
+from dams.estimators.two_way import N_DRAWS, two_way_draws
+from dams.experiments.cells import Cell, Clean
 from dams.experiments.methods.closed_form import closed_form
 from dams.experiments.methods.nonparametric import nonparametric
-from dams.experiments.models import Sample, linear, mlp, xgboost
-from dams.missingness import delete_at_random
+from dams.experiments.models import MODELS, Draws, Sample, Training
+from dams.relative import count_nonzero
 from dams.stats import paired_difference
 
 DATASETS = ("thyroid", "bank", "adult")
-MODELS: dict[str, Callable[[Sample, Sample, np.random.Generator], np.ndarray]] = {
-    "linear": linear.errors,
-    "xgboost": xgboost.errors,
-    "mlp": mlp.errors,
-}
 
 
-def adjusted(
-    cell: Cell, label: int, *, n_draws: int = 3, filter_first: bool = False, choices: Choices = SHIPPED
-) -> tuple[Sample, float]:
-    """Source rows after the two-way filter, and the processor seconds it took."""
-
-    class Varied(TwoWayFilter):
-        _choices = choices
-
-    X, y = cell.source_train.X, cell.source_train.Y[:, label]
-    start = time.process_time()
-    if filter_first:
-        X = delete_at_random(X, cell.relative_missingness.filter_rates, np.random.default_rng(label))
-    resampler = Varied(n_draws=n_draws, random_state=label)
-    rows, labels = resampler.fit_resample(X, y, X_target=cell.target_train.X)
-    return Sample(rows, labels[:, None]), time.process_time() - start
+def two_way(
+    cell: Cell, seed: int | np.random.Generator, *, n_draws: int = N_DRAWS, choices: Choices = SHIPPED
+) -> Draws:
+    """Return draws of the source rows of a cell with one label, brought to the target's rates."""
+    source = cell.source_train
+    rows = two_way_draws(
+        source.X, source.Y[:, 0], cell.relative_missingness, n_draws=n_draws, random_state=seed, choices=choices
+    )
+    return Draws(tuple(Sample(draw, source.Y) for draw in rows))
 
 
-def score(model: str, train: Sample, test: Sample, var_y: np.ndarray) -> np.ndarray:
-    return MODELS[model](train, test, np.random.default_rng(0)) / var_y
+def filter_first(cell: Cell, seed: int) -> Draws:
+    """Return as many draws, deleted from before they are filled.
+
+    Each is deleted from anew, as in `two_way`, and so each learns its own laws: the seconds are those of three filters.
+    """
+    draws: list[Sample] = []
+    for rng in np.random.default_rng(seed).spawn(N_DRAWS):
+        filtered, _ = nonparametric(cell, rng)
+        # What is left to fill is estimated from the filtered rows, in which next to nothing is left to delete.
+        rest = replace(cell, source_train=filtered, nonzeros=(count_nonzero(filtered.X), cell.nonzeros[1]))
+        draws += two_way(rest, rng, n_draws=1).draws
+    return Draws(tuple(draws))
 
 
-def compare(cell: Cell, models: list[str]) -> Iterator[dict[str, object]]:
+def oracle(cell: Cell, clean: Clean, n_draws: int) -> Draws:
+    """Return the labelled target rows, and again with their losses drawn anew."""
+    target = cell.target_train
+    again = (Sample(target_again(cell, clean, draw), target.Y) for draw in range(1, n_draws))
+    return Draws((target, *again))
+
+
+def score(model: str, train: Training, cell: Cell) -> np.ndarray:
+    return MODELS[model].errors(train, cell.target_test, np.random.default_rng(0)) / cell.var_y
+
+
+def with_first(**methods: Draws) -> dict[str, Training]:
+    """Add the first draw of every method alone, as `<method>_1`."""
+    return {**methods, **{f"{name}_1": method.draws[0] for name, method in methods.items()}}
+
+
+def compare(cell: Cell, clean: Clean, models: list[str]) -> Iterator[dict[str, object]]:
     """Scores of every method, model and label of a cell."""
-    test, n = cell.target_test, len(cell.source_train.X)
-    fixed = {
-        "oracle": cell.target_train,
+    rng = np.random.default_rng(1)
+    filtered = Draws(tuple(nonparametric(cell, rng)[0] for _ in range(N_DRAWS)))
+    fixed: dict[str, Training] = {
         "source": cell.source_train,
-        "nonparametric": nonparametric(cell, np.random.default_rng(1))[0],
+        **with_first(oracle=oracle(cell, clean, N_DRAWS), nonparametric=filtered),
     }
     where = {"dataset": cell.key.dataset, "regime": cell.key.regime, "draw": cell.key.draw}
     for model in models:
@@ -74,15 +93,16 @@ def compare(cell: Cell, models: list[str]) -> Iterator[dict[str, object]]:
             {**fixed, "closed_form": closed_form(cell, np.random.default_rng(0))[0]} if model == "linear" else fixed
         )
         for method, train in methods.items():
-            for beta, value in enumerate(score(model, train, test, cell.var_y)):
+            for beta, value in enumerate(score(model, train, cell)):
                 yield {**where, "model": model, "beta": beta, "method": method, "score": value, "seconds": 0.0}
     for beta in range(len(cell.labels)):
-        stacked, seconds = adjusted(cell, beta)
-        single = Sample(stacked.X[:n], stacked.Y[:n])
-        one_label = Sample(test.X, test.Y[:, [beta]])
+        one_label = cell.for_label(beta)
+        start = time.process_time()
+        draws = two_way(one_label, beta)
+        seconds = time.process_time() - start
         for model in models:
-            for method, train in {"two_way": stacked, "two_way_1": single}.items():
-                value = score(model, train, one_label, cell.var_y[[beta]])[0]
+            for method, train in with_first(two_way=draws).items():
+                value = score(model, train, one_label)[0]
                 yield {**where, "model": model, "beta": beta, "method": method, "score": value, "seconds": seconds}
 
 
@@ -94,11 +114,16 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
         means = table.mean()
         by_draw = part.pivot_table(index="draw", columns=["method", "beta"], values="score")
         difference = paired_difference(by_draw["two_way"], by_draw["nonparametric"], random_state=0)
-        gap = means["source"] - means["oracle"]
+        closed = {
+            f"closed_{method}{draws}": (means["source"] - means[method + draws])
+            / (means["source"] - means["oracle" + draws])
+            for method in ("nonparametric", "two_way")
+            for draws in ("_1", "")
+        }
         rows.append(
             {"dataset": dataset, "regime": regime, "model": model, "cells": len(table)}
             | means.to_dict()
-            | {f"closed_{m}": (means["source"] - means[m]) / gap for m in ("nonparametric", "two_way_1", "two_way")}
+            | closed
             | {"minus_nonparametric": difference.mean, "lower": difference.lower, "upper": difference.upper}
             | {"seconds": part.loc[part["method"] == "two_way", "seconds"].mean()}
         )
@@ -113,46 +138,56 @@ def share_of_nonzeros(seed: int) -> DummyClassifier:
     return DummyClassifier(strategy="prior")
 
 
-# Each changes one choice, by arguments of `adjusted`; names as in docs/two_way.md.
-ABLATION: dict[str, dict[str, Any]] = {
-    "as it is": {},
-    "1 draw": {"n_draws": 1},
-    "5 draws": {"n_draws": 5},
-    "π in-sample": {"choices": Choices(n_folds=1)},
-    "π in 5 folds": {"choices": Choices(n_folds=5)},
-    "π by logistic regression": {"choices": Choices(classifier=logistic)},
-    "π the same for all rows": {"choices": Choices(n_folds=1, classifier=share_of_nonzeros)},
-    "π by 60 trees": {"choices": Choices(classifier=partial(boosted_trees, max_iter=60, learning_rate=0.1))},
-    "donor leaves of 20": {"choices": Choices(forest=partial(donor_forest, min_samples_leaf=20))},
-    "donors at random": {"choices": Choices(forest=partial(donor_forest, max_depth=1, max_features=1))},
-    "most to fill first": {"choices": Choices(most_first=True)},
-    "filter before filling": {"filter_first": True},
+# Each changes one choice; names as in docs/two_way.md.
+ABLATION: dict[str, Callable[[Cell, int], Draws]] = {
+    "as it is": two_way,
+    "1 draw": partial(two_way, n_draws=1),
+    "5 draws": partial(two_way, n_draws=5),
+    "π in-sample": partial(two_way, choices=Choices(n_folds=1)),
+    "π in 5 folds": partial(two_way, choices=Choices(n_folds=5)),
+    "π by logistic regression": partial(two_way, choices=Choices(classifier=logistic)),
+    "π the same for all rows": partial(two_way, choices=Choices(n_folds=1, classifier=share_of_nonzeros)),
+    "π by 60 trees": partial(
+        two_way, choices=Choices(classifier=partial(boosted_trees, max_iter=60, learning_rate=0.1))
+    ),
+    "donor leaves of 20": partial(two_way, choices=Choices(forest=partial(donor_forest, min_samples_leaf=20))),
+    "donors at random": partial(two_way, choices=Choices(forest=partial(donor_forest, max_depth=1, max_features=1))),
+    "most to fill first": partial(two_way, choices=Choices(most_first=True)),
+    "filter before filling": filter_first,
 }
 
 
-def ablate(cell: Cell) -> Iterator[dict[str, object]]:
-    """Scores of the first label with one choice changed at a time, and of the two ends."""
-    test, var_y = Sample(cell.target_test.X, cell.target_test.Y[:, [0]]), cell.var_y[[0]]
-    ends = {"oracle": cell.target_train, "source": cell.source_train}
-    where = {"dataset": cell.key.dataset, "draw": cell.key.draw}
-    for model in ("linear", "xgboost"):
-        for name, train in ends.items():
-            value = score(model, Sample(train.X, train.Y[:, [0]]), test, var_y)[0]
-            yield {**where, "model": model, "choice": name, "score": value, "seconds": 0.0}
-    for choice, options in ABLATION.items():
-        train, seconds = adjusted(cell, 0, **options)
-        for model in ("linear", "xgboost"):
-            value = score(model, train, test, var_y)[0]
-            yield {**where, "model": model, "choice": choice, "score": value, "seconds": seconds}
+def ablate(cell: Cell, clean: Clean) -> Iterator[dict[str, object]]:
+    """Scores of the first label with one choice changed at a time, beside source and oracle with as many draws."""
+    cell = cell.for_label(0)
+    models = ("linear", "xgboost")
+    source = {model: score(model, cell.source_train, cell)[0] for model in models}
+    ends: dict[int, dict[str, float]] = {}
+    for choice, adjust in ABLATION.items():
+        start = time.process_time()
+        train = adjust(cell, 0)
+        seconds = time.process_time() - start
+        n_draws = len(train.draws)
+        if n_draws not in ends:
+            ends[n_draws] = {model: score(model, oracle(cell, clean, n_draws), cell)[0] for model in models}
+        for model in models:
+            yield {
+                "dataset": cell.key.dataset,
+                "draw": cell.key.draw,
+                "model": model,
+                "choice": choice,
+                "score": score(model, train, cell)[0],
+                "seconds": seconds,
+                "source": source[model],
+                "oracle": ends[n_draws][model],
+            }
 
 
 def summarise_ablation(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean score, share of the gap closed and seconds of every choice."""
-    means = scores.groupby(["dataset", "model", "choice"], sort=False)[["score", "seconds"]].mean().reset_index()
-    ends = means.pivot_table(index=["dataset", "model"], columns="choice", values="score")[["source", "oracle"]]
-    means = means.join(ends, on=["dataset", "model"])
-    means["closed"] = (means["source"] - means["score"]) / (means["source"] - means["oracle"])
-    return means[~means["choice"].isin(["source", "oracle"])]
+    """Mean scores, seconds and share of the gap closed of every choice."""
+    groups = scores.groupby(["dataset", "model", "choice"], sort=False)
+    means = groups[["score", "seconds", "source", "oracle"]].mean().reset_index()
+    return means.assign(closed=(means["source"] - means["score"]) / (means["source"] - means["oracle"]))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -168,10 +203,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     # A scenario's first label is the noisy one of its own equations.
     labels = {name: arguments.betas + (name in SCENARIOS) for name in arguments.datasets}
     rows: list[dict[str, object]] = []
-    for cell in cells(dict.fromkeys(arguments.datasets, arguments.draws), labels, arguments.rows):
+    for cell, clean in cells_and_clean(dict.fromkeys(arguments.datasets, arguments.draws), labels, arguments.rows):
         if cell.key.regime == "nested":
             continue
-        rows += ablate(cell) if arguments.ablation else compare(cell, arguments.models)
+        rows += ablate(cell, clean) if arguments.ablation else compare(cell, clean, arguments.models)
     table = pd.DataFrame(rows)
     if arguments.ablation:
         summary = summarise_ablation(table)

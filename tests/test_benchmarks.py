@@ -16,6 +16,7 @@ RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs"
 # Tables that `--csv` made, besides RESULTS/<name>.csv, and those that other options made.
 DOCUMENTED = {name: DOCS / f"{name}.csv" for name in ("check_ucar", "closed_form")}
 ABLATION, DISTANCES = DOCS / "two_way.csv", DOCS / "missforest.csv"
+DRAWS = {(): DOCS / "draws.csv", ("--classifiers",): DOCS / "draws_classifiers.csv"}
 AGAINST_MISSINGPY = ("missforest", "end_to_end")
 NAMES = all_of_them.measurements()
 
@@ -46,7 +47,7 @@ def columns(file):
     return list(pd.read_csv(file, nrows=0).columns)
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"missforest"}))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"missforest", "draws"}))
 def test_runs(name, tmp_path):
     file = tmp_path / f"{name}.csv"
     run(name, "--csv", file)
@@ -85,9 +86,20 @@ def test_ablation_changes_what_it_says(tmp_path):
     assert not scores.duplicated().any()
 
 
+@pytest.mark.parametrize("options", DRAWS)
+def test_draws_are_compared_as_in_the_stored_tables(options, tmp_path):
+    file = tmp_path / "draws.csv"
+    run("draws", *options, "--csv", file)
+    table, committed = pd.read_csv(file), pd.read_csv(DRAWS[options])
+    assert list(table.columns) == list(committed.columns)
+    keys = [name for name in ("regime", "model", "arm") if name in table]
+    of_one = committed[committed["dataset"] == "thyroid"]
+    assert table[keys].to_numpy().tolist() == of_one[keys].to_numpy().tolist()
+
+
 def test_every_stored_table_is_checked():
     assert {file.stem for file in RESULTS.glob("*.csv")} <= set(NAMES)
-    assert {*DOCUMENTED.values(), ABLATION, DISTANCES} == set(DOCS.glob("*.csv"))
+    assert {*DOCUMENTED.values(), *DRAWS.values(), ABLATION, DISTANCES} == set(DOCS.glob("*.csv"))
 
 
 def test_all_of_them_are_run_and_failures_counted(monkeypatch, capsys):

@@ -27,7 +27,7 @@ def donor_forest(seed: int, **changes: Any) -> RandomForestRegressor:
 class Choices:
     """What the ablation of docs/two_way.md varies; the defaults are what is shipped.
 
-    They are no parameters of `TwoWayFilter`: nobody has a reason to tune them. A subclass may set others.
+    They are no parameters of `TwoWayFilter`: nobody has a reason to tune them. `two_way_draws` takes others.
     """
 
     n_folds: int = 2  # of the cross-fitting of π; with one fold every row is judged by trees that saw it

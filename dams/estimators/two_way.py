@@ -84,7 +84,6 @@ class TwoWayFilter(Resampler):
         "n_jobs": AveragedEstimator._parameter_constraints["n_jobs"],
         "verbose": ["verbose"],
     }
-    _choices: Choices = SHIPPED
 
     def __init__(
         self,
@@ -118,7 +117,6 @@ class TwoWayFilter(Resampler):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-            choices=self._choices,
         )
         return [_like(draw, rows) for draw in draws]
 

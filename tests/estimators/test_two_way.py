@@ -11,10 +11,17 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeRegressor
 
-from dams import ClosedFormRegressor, FilteredEstimator, TwoWayEstimator, TwoWayFilter, apply_missingness
+from dams import (
+    ClosedFormRegressor,
+    FilteredEstimator,
+    TwoWayEstimator,
+    TwoWayFilter,
+    apply_missingness,
+    estimate_relative_missingness,
+)
 from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._conditional import ConditionalLaw
-from dams.estimators.two_way import fill_order, fill_probabilities
+from dams.estimators.two_way import fill_order, fill_probabilities, two_way_draws
 
 BETTER, WORSE = [0.6, 0.1, 0.5], [0.1, 0.4, 0.2]
 
@@ -303,15 +310,12 @@ def test_no_row_is_judged_by_trees_that_saw_it():
     assert roc_auc_score(values, in_sample.probability(rest, np.arange(600))) > 0.9
 
 
-def test_a_subclass_may_choose_otherwise():
+def test_other_choices_give_other_draws():
     source, y, target, _ = shifted(n=300)
+    relative = estimate_relative_missingness(source, target)
     shipped, _ = TwoWayFilter(random_state=0).fit_resample(source, y, X_target=target)
     for choices, same in ((SHIPPED, True), (Choices(n_folds=3), False), (Choices(most_first=True), False)):
-
-        class Varied(TwoWayFilter):
-            _choices = choices
-
-        rows, _ = Varied(random_state=0).fit_resample(source, y, X_target=target)
+        (rows,) = two_way_draws(source, y, relative, n_draws=1, random_state=0, choices=choices)
         assert np.array_equal(rows, shipped) == same
 
 
