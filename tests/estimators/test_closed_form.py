@@ -282,7 +282,7 @@ def test_without_groups_and_always_recorded_nothing_changes():
 def test_a_column_is_not_always_recorded_and_lost_with_others():
     source, y, target, _ = panel_shift(100)
     model = ClosedFormRegressor(always_recorded=["male"], column_groups=[["male", "lactate"]])
-    with pytest.raises(ValueError, match="'male' is in always_recorded and in column_groups"):
+    with pytest.raises(ValueError, match="'male': named in always_recorded and in column_groups"):
         model.fit(source, y, X_target=target)
     with pytest.raises(ValueError, match="always_recorded names 'mael'"):
         ClosedFormRegressor(always_recorded=["mael"]).fit(source, y, X_target=None)

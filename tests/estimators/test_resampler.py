@@ -139,7 +139,7 @@ def test_a_wrong_mix_of_an_always_recorded_column_costs_nothing_once_it_is_named
 def test_a_column_that_is_never_lost_and_lost_with_others(kind):
     source, y, target, _ = places(MORE, n=200)
     with pytest.raises(
-        ValueError, match=r"always_recorded and column_groups both name column 'k'.*Leave it out of one"
+        ValueError, match=r"column 'k': named in always_recorded and in column_groups.*name it in one of the two"
     ):
         kind(always_recorded=["k"], column_groups=PANEL).fit_resample(source, y, X_target=target)
     with pytest.raises(ValueError, match=r"column_groups names 'kk', which is no column"):
