@@ -1,6 +1,6 @@
 """Rows that belong together, columns lost together, columns never lost: `check_ucar` and r with and without being told.
 
-python -m benchmarks.known_structure [--simulations N] [--csv FILE]
+python -m benchmarks.known_structure [--simulations N] [--csv FILE] [--toy]
 
 Values are lost at random in every design. Rows of one patient share nine tenths of the variance of all that is
 measured. Sex is coded as two 0/1 columns that are never lost, 52 % women in the source and 75 % in the target. Panels
@@ -15,13 +15,14 @@ deviations; the last two designs break the assumptions through the outcome, whic
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
+from benchmarks.toy import read_arguments
 from dams import check_ucar, estimate_relative_missingness
 
 Draw = tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
@@ -132,11 +133,10 @@ def simulate(draw: Any, rng: np.random.Generator) -> Iterator[tuple[str, float]]
         yield f"width_{name}", (relative.upper - relative.lower).mean()
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.known_structure", description=__doc__)
     parser.add_argument("--simulations", type=int, default=500)
-    parser.add_argument("--csv", metavar="FILE", help="write the summary")
-    arguments = parser.parse_args()
+    arguments = read_arguments(parser, argv, csv="write the summary", simulations=1)
     summary = []
     for number, (design, draw) in enumerate(DESIGNS.items()):
         streams = (np.random.default_rng([2024, number, run]) for run in range(arguments.simulations))

@@ -332,7 +332,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 def _simulate(given: argparse.Namespace) -> int:
     from dams.datasets import simulate_eicu
-    from dams.datasets.eicu.scenarios import choose_mechanism
+    from dams.datasets.eicu.names import choose_mechanism
 
     try:
         choose_mechanism(given.scenario, None, given.strength)

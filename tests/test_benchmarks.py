@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs"
 # Tables that `--csv` made, besides RESULTS/<name>.csv, and those that other options made.
 DOCUMENTED = {name: DOCS / f"{name}.csv" for name in ("check_ucar", "closed_form")}
+DOCUMENTED["known_structure"] = DOCS / "check_ucar_known.csv"
 ABLATION, DISTANCES = DOCS / "two_way.csv", DOCS / "missforest.csv"
 DRAWS = {(): DOCS / "draws.csv", ("--classifiers",): DOCS / "draws_classifiers.csv"}
 AGAINST_MISSINGPY = ("missforest", "end_to_end")

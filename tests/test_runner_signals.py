@@ -18,6 +18,15 @@ from dams.runner.signals import ADVICE
 ROOT = Path(__file__).parents[1]
 CONFIG = str(ROOT / "config" / "smoke.yaml")
 
+
+@pytest.fixture(autouse=True)
+def a_terminal_s_signals():
+    """Under nohup processes inherit that SIGHUP is ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 # A job that would run for minutes and holds a lock while it lives; whether it hears signals is its argument.
 JOB = """
 import fcntl, pathlib, signal, sys, time

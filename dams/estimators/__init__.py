@@ -1,7 +1,26 @@
 """scikit-learn estimators that adapt to the target's missingness rates."""
 
-from dams.estimators.closed_form import ClosedFormRegressor
-from dams.estimators.filtered import FilteredEstimator, MissingnessFilter
-from dams.estimators.two_way import TwoWayEstimator, TwoWayFilter
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dams.estimators.closed_form import ClosedFormRegressor
+    from dams.estimators.filtered import FilteredEstimator, MissingnessFilter
+    from dams.estimators.two_way import TwoWayEstimator, TwoWayFilter
+
+# Resolved on first use: who needs one adjustment does not load the others.
+_EXPORTS = {
+    "ClosedFormRegressor": "dams.estimators.closed_form",
+    "FilteredEstimator": "dams.estimators.filtered",
+    "MissingnessFilter": "dams.estimators.filtered",
+    "TwoWayEstimator": "dams.estimators.two_way",
+    "TwoWayFilter": "dams.estimators.two_way",
+}
 
 __all__ = ["ClosedFormRegressor", "FilteredEstimator", "MissingnessFilter", "TwoWayEstimator", "TwoWayFilter"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        return getattr(import_module(_EXPORTS[name]), name)
+    raise AttributeError(f"module 'dams.estimators' has no attribute {name!r}")

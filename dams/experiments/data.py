@@ -11,8 +11,6 @@ import pandas as pd
 
 from dams.datasets.registry import DATASETS
 from dams.datasets.tabular import OwnTable, load_csv
-from dams.datasets.uci.download import fetch
-from dams.datasets.uci.origins import UCI
 
 # Rows are split 4:1:4:1, and scores are taken on the smallest part: of fewer rows than this, on fewer than five.
 MIN_ROWS = 50
@@ -22,6 +20,10 @@ log = logging.getLogger(__name__)
 
 def download(name: str, folder: str | Path, *, data_dir: str | None) -> list[dict[str, str]]:
     """Fetch and verify the raw files of a UCI data set; return what served each of them, for the provenance."""
+    # Imported late, here and below: most data sets need no download.
+    from dams.datasets.uci.download import fetch
+    from dams.datasets.uci.origins import UCI
+
     return [
         {"file": file.path.name, "sha256": file.sha256, "source": file.origin, "licence": UCI[name].licence}
         for file in fetch(name, folder, data_dir=data_dir)
@@ -72,6 +74,8 @@ def prepare(
         log.info("%s: %s", path, own.describe())
         return own.covariates
     if DATASETS[name].kind == "uci":
+        from dams.datasets.uci.download import fetch
+
         # Verified once more: the files may have been touched since they were fetched.
         (record,) = raw
         paths = [file.path for file in fetch(name, raw_folder(record), data_dir=data_dir)]

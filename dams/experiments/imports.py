@@ -11,8 +11,9 @@ from pathlib import Path
 
 from dams._files import sha256_of
 
-# What a registry names, such as "dams.experiments.models.linear:errors", is imported when it is used.
-_REGISTERED = re.compile(r"(dams(?:\.\w+)+):\w+")
+# What a registry names, such as "dams.stats:function", or a package exports, such as "dams.stats", is imported when it is
+# used.
+_REGISTERED = re.compile(r"(dams(?:\.\w+)+)(?::\w+)?")
 # Data that a module reads lie beside it.
 _DATA = {".yaml", ".csv", ".css", ".js", ".jinja"}
 

@@ -7,42 +7,16 @@ its name in dams/report/outputs, and a line in OUTPUTS.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments import design
+from dams.experiments.product import SUFFIXES, Cases, Output, Part, Product
 
 if TYPE_CHECKING:
     from dams.experiments.config import Config, Study
-
-Kind = Literal["data", "table", "figure", "page", "step"]
-Cases = Callable[["Config"], Iterable[Mapping[str, str]]]
-
-# The formats of a kind; the first that a browser shows is the one on the page.
-SUFFIXES: dict[str, tuple[str, ...]] = {
-    "data": ("csv",),
-    "table": ("csv", "tex", "md", "html"),
-    "figure": ("svg", "pdf", "png"),
-}
-
-
-@dataclass(frozen=True)
-class Output:
-    """A table or figure made from the records of all studies that ask for it, by the function of its own name.
-
-    With `each_dataset` there is one for every data set, named <output>_<dataset>, from that data set's records. A study
-    that asks for it must have the `regime` (by kind) and the `model` that it shows.
-    """
-
-    kind: Literal["table", "figure"]
-    caption: str
-    each_dataset: bool = False
-    regime: str | None = None
-    model: str | None = None
-
 
 OUTPUTS: dict[str, Output] = {
     "table1": Output(
@@ -73,14 +47,6 @@ OUTPUTS: dict[str, Output] = {
 }
 
 
-@dataclass(frozen=True)
-class Part:
-    """A section of the page: its head, and a sentence on what it holds."""
-
-    name: str
-    title: str
-
-
 PARTS: dict[str, Part] = {
     "theory": Part("Theory", "The paper's statements, each checked on cases drawn anew"),
     "eicu": Part("eICU", "Mortality in two hospitals"),
@@ -88,10 +54,6 @@ PARTS: dict[str, Part] = {
     "two_way": Part("Two-way adjustment", "Deletion and restoration together, for rates of either order"),
     "diagnostics": Part("Diagnostics", "Whether values are lost completely at random"),
 }
-
-
-def _always(config: Config) -> list[dict[str, str]]:
-    return [{}]
 
 
 def _with_theory(config: Config) -> list[dict[str, str]]:
@@ -119,46 +81,16 @@ def _each_output(kind: str) -> Cases:
     return lambda config: [{"output": o.file} for o in study_outputs(config) if OUTPUTS[o.name].kind == kind]
 
 
-@dataclass(frozen=True)
-class Product:
-    """One content that a rule makes, in one or more formats.
-
-    Attributes
-    ----------
-    rule : str
-    path : str
-        Below the run's folder, without suffix; with the wildcards of the rule.
-    kind : str
-        A `step` stands between others and is not missed once these are there.
-    title, caption : str
-        As the page and Snakemake's report show it; without a caption it is the data behind something else.
-    part : str
-        Section of the page; empty where the page has a place of its own for it.
-    cases : callable
-        Values of the wildcards, for every time that a configuration asks for it: none where it does not.
-    formats : tuple of str
-        Suffixes, where they are not those of the kind. Empty for a folder.
-    """
-
-    rule: str
-    path: str
-    kind: Kind = "data"
-    title: str = ""
-    caption: str = ""
-    part: str = ""
-    cases: Cases = _always
-    formats: tuple[str, ...] | None = None
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names below the run's folder, one per format."""
-        formats = SUFFIXES[self.kind] if self.formats is None else self.formats
-        return tuple(f"{self.path}.{suffix}" for suffix in formats) or (self.path,)
+_THEORY: dict[str, Any] = {"part": "theory", "cases": _with_theory}
+_EICU: dict[str, Any] = {"part": "eicu", "cases": _with_eicu}
+_CELLS: dict[str, Any] = {"part": "diagnostics"}
+_HOSPITALS: dict[str, Any] = {"part": "diagnostics", "cases": _with_eicu}
+_WITH_DATA: dict[str, Any] = {"formats": (*SUFFIXES["figure"], "csv")}
 
 
 def _theory_figure(path: str, caption: str) -> Product:
     title = path.rpartition("/")[2].replace("_", " ").capitalize()
-    return Product("draw_theory", path, "figure", title, caption, "theory", _with_theory)
+    return Product("draw_theory", path, "figure", title, caption, **_THEORY)
 
 
 MANIFEST: dict[str, Product] = {
@@ -179,8 +111,7 @@ MANIFEST: dict[str, Product] = {
         "data",
         "Theory",
         "What the paper states, how it was checked, and by how much the worst case missed.",
-        "theory",
-        _with_theory,
+        **_THEORY,
     ),
     "redundant_risk": _theory_figure(
         "theory/redundant_risk",
@@ -209,8 +140,7 @@ MANIFEST: dict[str, Product] = {
         "table",
         "Performance",
         "Every predictor in both directions; beside ours, the published protocol and the paper.",
-        "eicu",
-        _with_eicu,
+        **_EICU,
     ),
     "eicu_features": Product(
         "report_eicu",
@@ -218,8 +148,7 @@ MANIFEST: dict[str, Product] = {
         "table",
         "Features",
         "The largest coefficients of each hospital's oracle, with how often the feature is recorded.",
-        "eicu",
-        _with_eicu,
+        **_EICU,
     ),
     "eicu_prevalence": Product(
         "report_eicu",
@@ -227,8 +156,7 @@ MANIFEST: dict[str, Product] = {
         "figure",
         "Prevalence",
         "How often each feature is recorded in one hospital and in the other.",
-        "eicu",
-        _with_eicu,
+        **_EICU,
     ),
     "eicu_rates": Product(
         "run_eicu",
@@ -236,13 +164,12 @@ MANIFEST: dict[str, Product] = {
         "data",
         "Relative missingness summary",
         "In which direction the hospitals differ, and for how many features.",
-        "eicu",
-        _with_eicu,
+        **_EICU,
     ),
-    "eicu_scores": Product("run_eicu", "eicu/scores", title="Scores", part="eicu", cases=_with_eicu),
-    "eicu_coefficients": Product("run_eicu", "eicu/coefficients", title="Coefficients", part="eicu", cases=_with_eicu),
+    "eicu_scores": Product("run_eicu", "eicu/scores", title="Scores", **_EICU),
+    "eicu_coefficients": Product("run_eicu", "eicu/coefficients", title="Coefficients", **_EICU),
     "eicu_relative_missingness": Product(
-        "run_eicu", "eicu/relative_missingness", title="Relative missingness", part="eicu", cases=_with_eicu
+        "run_eicu", "eicu/relative_missingness", title="Relative missingness", **_EICU
     ),
     # Whether the files were simulated: all that is made of these results says so.
     "eicu_cohort": Product("run_eicu", "eicu/cohort", cases=_with_eicu, formats=("json",)),
@@ -253,7 +180,7 @@ MANIFEST: dict[str, Product] = {
         "Verdicts",
         "check_ucar on one cell of every regime. Values are lost completely at random here, by design, so about one "
         "cell in twenty is rejected by chance.",
-        "diagnostics",
+        **_CELLS,
     ),
     "missingness_by_cell": Product(
         "diagnose_cells",
@@ -263,7 +190,7 @@ MANIFEST: dict[str, Product] = {
         "The same cells. Covered: share of intervals that hold the true r. Where the least eigenvalue is near zero or "
         "below, the closed form as printed breaks down. Negative: share of features that the target records better, "
         "where a filter can't follow.",
-        "diagnostics",
+        **_CELLS,
     ),
     "relative_missingness": Product(
         "diagnose_cells",
@@ -272,8 +199,8 @@ MANIFEST: dict[str, Product] = {
         "Relative missingness",
         "Estimated 1 − r against the true one, one mark a feature: intervals should touch the line. Right of the "
         "dotted line the target records more than the source.",
-        "diagnostics",
-        formats=("svg", "pdf", "png", "csv"),
+        **_CELLS,
+        **_WITH_DATA,
     ),
     "hospital_verdicts": Product(
         "diagnose_eicu",
@@ -282,8 +209,7 @@ MANIFEST: dict[str, Product] = {
         "Hospital verdicts",
         "check_ucar between the two hospitals, then between simulated ones whose mechanism is known. Of these only "
         "ucar and population, whose labels differ and not the loss, keep the assumption; the trace of hourly is weak.",
-        "diagnostics",
-        _with_eicu,
+        **_HOSPITALS,
     ),
     "hospital_checks": Product(
         "diagnose_eicu",
@@ -292,9 +218,8 @@ MANIFEST: dict[str, Product] = {
         "Hospital checks",
         "How far pairs of features are from what UCAR allows, in the same cohorts. A line that leaves the dotted one "
         "to the right speaks against UCAR.",
-        "diagnostics",
-        _with_eicu,
-        ("svg", "pdf", "png", "csv"),
+        **_HOSPITALS,
+        **_WITH_DATA,
     ),
     "claims": Product(
         "check_claims",
@@ -383,43 +308,6 @@ def products_of(config: Config) -> list[Made]:
             job = job_of(product.rule).format(**case)
             found.append(Made(case.get("output", name), product, files, job, title, caption))
     return found
-
-
-def recognise(files: Iterable[str]) -> list[Made]:
-    """Tell what files of a run's folder are by their names alone, for a run whose configuration is not known."""
-    found: dict[tuple[str, str], Made] = {}
-    # Names without wildcards first: a figure of every run lies among those that studies ask for.
-    order = sorted(MANIFEST.items(), key=lambda item: item[1].path.count("{"))
-    for file in sorted(files):
-        for name, product in order:
-            case = _wildcards(product.files, file)
-            if case is None:
-                continue
-            known = tuple(pattern.format(**case) for pattern in product.files)
-            made = Made(name, product, known, job_of(product.rule).format(**case), product.title, product.caption)
-            if "output" in case:
-                output = _named(case["output"])
-                caption = OUTPUTS[output.name].caption if output.name in OUTPUTS else ""
-                made = replace(made, name=output.file, title=output.title, caption=caption)
-            found.setdefault((name, known[0]), made)
-            break
-    order_of = list(MANIFEST.values()).index
-    return sorted(found.values(), key=lambda made: order_of(made.product))
-
-
-def _wildcards(patterns: Iterable[str], file: str) -> dict[str, str] | None:
-    """Return the values of a product's wildcards in the name of one of its files; None if it is not one of them."""
-    for pattern in patterns:
-        text = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/.]+)", re.escape(pattern))
-        if match := re.fullmatch(text, file):
-            return match.groupdict()
-    return None
-
-
-def _named(file: str) -> StudyOutput:
-    """Tell which table or figure a file name is of, and of which data set."""
-    name = next((key for key in sorted(OUTPUTS, key=len, reverse=True) if file.startswith(key)), file)
-    return StudyOutput(file, name, (), file.removeprefix(name).strip("_") or None, {})
 
 
 @dataclass(frozen=True)

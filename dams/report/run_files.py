@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dams._files import damaged
-from dams.experiments.products import SUFFIXES
+from dams.experiments.product import SUFFIXES
 
 
 def files_of(target: str | Path | Sequence[str | Path], kind: str) -> list[Path]:

@@ -15,9 +15,10 @@ from dams.experiments import design
 from dams.experiments.config import Config
 from dams.experiments.config.fields import shortened
 from dams.experiments.gather import gather
-from dams.experiments.products import MANIFEST, SETTINGS, Made, file_of, products_of, recognise
+from dams.experiments.products import MANIFEST, SETTINGS, Made, file_of, products_of
 from dams.experiments.records import COLUMNS, KEYS, read_records
 from dams.report.evidence import Evidence, parse_known
+from dams.report.recognise import recognise
 from dams.report.run_files import designs_in, read_json, read_table
 
 # Of these the design of the blocks tells whether they are of this run, not their time.

@@ -7,7 +7,7 @@ import pytest
 
 from dams.experiments import design
 from dams.experiments.config import parse, read
-from dams.experiments.products import MANIFEST, OUTPUTS, PARTS, file_of, job_of, products_of, recognise
+from dams.experiments.products import MANIFEST, OUTPUTS, PARTS, file_of, job_of, products_of
 
 ROOT = Path(__file__).parents[2]
 RULES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
@@ -51,15 +51,6 @@ def test_blocks_and_prepared_data_are_products_too(small, study):
     assert {m.job for m in made if m.product.rule == "run_block"} == {
         f"run_block/{b.path}" for b in design.blocks(config)
     }
-
-
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
-def test_files_alone_tell_what_they_are(config):
-    wanted = products_of(read(config))
-    found = {made.files[0]: made for made in recognise(file for made in wanted for file in made.files)}
-    assert set(found) == {made.files[0] for made in wanted}
-    for made in wanted:
-        assert found[made.files[0]] == made
 
 
 def test_what_is_shown_has_a_title_and_a_part_of_the_page():

@@ -15,26 +15,17 @@ mnar       ucar, and the log odds of loss depend on severity or outcome         
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 from scipy.special import expit, logit
 
 from dams.datasets.eicu.catalogue import Catalogue
 from dams.datasets.eicu.names import Scenario as ScenarioName
+from dams.datasets.eicu.names import choose_mechanism, sets_rates
 from dams.missingness import FreeRates, NestedRates
 
 Array = np.ndarray
 
-# The first mechanism of a scenario is its default.
-MECHANISMS: dict[str, tuple[str, ...]] = {
-    "ucar": ("mixed", "nested"),
-    "block_ucar": ("mixed", "nested"),
-    "hourly": ("mixed", "nested"),
-    "population": ("coefficients", "severity"),
-    "mar": ("age_and_unit",),
-    "mnar": ("severity", "outcome"),
-}
 
 # Rates of plain UCAR loss below the violations of `population`, `mar` and `mnar`: U(0, 0.45).
 _BASE_STRENGTH = 0.5
@@ -109,27 +100,6 @@ class Scenario:
         }
 
 
-def choose_mechanism(name: str, mechanism: str | None, strength: float) -> str:
-    """Check the choices and return the mechanism, of None the scenario's default."""
-    if name not in get_args(ScenarioName):
-        raise ValueError(f"scenario must be one of {', '.join(get_args(ScenarioName))}, got {name!r}.")
-    mechanism = MECHANISMS[name][0] if mechanism is None else mechanism
-    if mechanism not in MECHANISMS[name]:
-        raise ValueError(f"mechanism of {name!r} must be one of {', '.join(MECHANISMS[name])}, got {mechanism!r}.")
-    limited = _is_plain(name)
-    # NaN is in no range.
-    if not 0 <= strength <= (1 if limited else np.inf):
-        raise ValueError(
-            f"strength of {name!r} must lie {'in [0, 1]' if limited else 'at or above 0'}, got {strength:g}."
-        )
-    return mechanism
-
-
-def _is_plain(name: str) -> bool:
-    """Whether the strength of a scenario sets its rates, rather than how far it violates an assumption."""
-    return "mixed" in MECHANISMS[name]
-
-
 def make_scenario(
     name: ScenarioName,
     mechanism: str | None,
@@ -140,7 +110,7 @@ def make_scenario(
 ) -> Scenario:
     """Check the choices and draw the rates."""
     mechanism = choose_mechanism(name, mechanism, strength)
-    scale = strength if _is_plain(name) else _BASE_STRENGTH
+    scale = strength if sets_rates(name) else _BASE_STRENGTH
     by_variable = name in ("block_ucar", "hourly")
     variable = cat.timed_variable
     width = int(variable.max()) + 1 if by_variable else len(variable)

@@ -12,8 +12,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 
 from dams._registry import nearest
 from dams.datasets.csv_files import check_separator
-from dams.datasets.eicu.names import HOSPITALS, Scenario, Size
-from dams.datasets.eicu.scenarios import choose_mechanism
+from dams.datasets.eicu.names import HOSPITALS, Scenario, Size, choose_mechanism
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.config.fields import Count, FilePath, Name, OneOrMore, RunName, Strict, Unique, once, shortened
 from dams.experiments.config.mistakes import ConfigError, explain

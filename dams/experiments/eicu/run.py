@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from dams.datasets.eicu.feature_table import FeatureTable
-from dams.estimators import ClosedFormRegressor
+from dams.estimators.closed_form import ClosedFormRegressor
 from dams.estimators.two_way import two_way_draws
 from dams.experiments.eicu.scores import METRICS, resample_patients, score_with_interval
 from dams.experiments.seeding import generator
