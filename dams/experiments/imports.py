@@ -11,8 +11,7 @@ from pathlib import Path
 
 from dams._files import sha256_of
 
-# What a registry names, such as "dams.stats:function", or a package exports, such as "dams.stats", is imported when it is
-# used.
+# What a registry names, such as "dams.stats:function", or a package exports, such as "dams.stats", is imported late.
 _REGISTERED = re.compile(r"(dams(?:\.\w+)+)(?::\w+)?")
 # Data that a module reads lie beside it.
 _DATA = {".yaml", ".csv", ".css", ".js", ".jinja"}
