@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +21,8 @@ from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
 
+# Standard errors by which means that are known without loss must differ to speak of another population.
+CLEARLY = 4.0
 _Rows = tuple[Any, np.ndarray | None, np.ndarray | None]  # covariates, labels, groups of rows
 
 
@@ -46,6 +49,18 @@ def adjust_moments(
     )
 
 
+def _mix_differs(X: Any, target: Any, always: np.ndarray) -> bool:
+    """Whether the mean of a column that is always recorded clearly differs between the places."""
+    means, variances = [], []
+    for rows in (X, target):
+        values = rows[:, np.flatnonzero(always)]
+        values = values.toarray() if sparse.issparse(values) else values
+        means.append(values.mean(axis=0))
+        variances.append(values.var(axis=0) / len(values))
+    gap = np.abs(means[1] - means[0])
+    return bool((gap > CLEARLY * np.sqrt(variances[0] + variances[1]) + 1e-12 * np.abs(means[0])).any())
+
+
 class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Linear regression adapted to the target's missingness rates in closed form.
 
@@ -68,7 +83,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         are held: 0.7 GB and half a minute for 1,200 columns. With many thousand columns take False.
     always_recorded : list of columns, mask or None
         Columns that neither domain ever loses, such as age or sex, by name, position or mask. A zero is then a value
-        like any other, and r = 0, whatever the shares of nonzeros.
+        like any other, and r = 0, whatever the shares of nonzeros. Where the mean of one clearly differs between the
+        domains, the target's covariates are those of another population, and "pooled" becomes "source".
     column_groups : list of lists of columns, or None
         Columns that are lost together, such as the tests of a lab panel or the levels of a category, by name or
         position. A group has one mask, so that E[X̃^t_i X̃^t_j] = (1 − r) E[X̃^s_i X̃^s_j] within it, and one r,
@@ -202,12 +218,15 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _fit_adjusted(self, source: _Rows, target: _Rows, columns: Columns) -> LinearFit:
         assert self.relative_missingness_ is not None
-        r = self.relative_missingness_.r
+        r, gram = self.relative_missingness_.r, self.gram
+        if gram == "pooled" and columns.always is not None and _mix_differs(source[0], target[0], columns.always):
+            # The target's Gram matrix is then that of another population than the labels'.
+            gram = "source"
         if self.stabilise:
             here, there = (FoldedMoments.of(X, Y, groups=g, columns=columns) for X, Y, g in (source, target))
-            return fit_stabilised(here, there, r, gram=self.gram, fit_intercept=self.fit_intercept)
+            return fit_stabilised(here, there, r, gram=gram, fit_intercept=self.fit_intercept)
         labelled, unlabelled = (Moments.of(X, Y) for X, Y, _ in (source, target))
-        adjusted = adjust_moments(labelled, unlabelled, r, gram=self.gram, groups=columns.groups)
+        adjusted = adjust_moments(labelled, unlabelled, r, gram=gram, groups=columns.groups)
         return least_squares(adjusted, fit_intercept=self.fit_intercept)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -267,6 +267,27 @@ def test_what_is_known_of_columns_is_used(stabilise, named):
     assert error < best + 0.003 < best + 0.05 < careless
 
 
+@pytest.mark.parametrize("stabilise", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_another_mix_of_what_is_always_recorded_does_not_mislead(stabilise, seed):
+    """Three quarters women against half, coded as two columns, and losses of both signs elsewhere."""
+    rng, n = np.random.default_rng(seed), 8_000
+
+    def place(women, rates):
+        sex, z = rng.random(n) < women, rng.normal(size=n)
+        X = np.column_stack([np.abs(z + rng.normal(size=n)), z + rng.normal(size=n) > 0, np.exp(0.3 * z), 1 + 0 * z])
+        y = 2 * sex + X @ [1.0, 2.0, 1.5, 1.0] + rng.normal(size=n)
+        X *= rng.random(X.shape) >= rates
+        return pd.DataFrame(np.column_stack([sex, ~sex, X]), columns=["woman", "man", *"abcd"]), y
+
+    rates = [0.5, 0.1, 0.6, 0.1]
+    source, y = place(0.52, [0.1, 0.6, 0.3, 0.5])
+    (target, y_target), (held_out, y_held_out) = place(0.75, rates), place(0.75, rates)
+    known = ClosedFormRegressor(stabilise=stabilise, always_recorded=["woman", "man"]).fit(source, y, X_target=target)
+    oracle = LinearRegression().fit(target, y_target)
+    assert known.score(held_out, y_held_out) > oracle.score(held_out, y_held_out) - 0.005
+
+
 def test_without_groups_and_always_recorded_nothing_changes():
     source, Y, target = small_shift(7)
     for stabilise in (True, False):
