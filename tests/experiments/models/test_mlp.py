@@ -91,11 +91,15 @@ def test_stops_when_sklearn_stops():
     assert_same_network(train_like_sklearn(sample.X, sample.Y[:, 0] * 0.1, 1), reference, rtol=1e-8)
 
 
-def test_single_precision_stays_beside_double():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_single_precision_stays_beside_both_precisions_of_sklearn(dtype):
     sample = make_sample(1000, 5, 1)
-    reference = fit_reference(sample.X, sample.Y[:, 0], 2)
+    X, y = sample.X.astype(dtype), sample.Y[:, 0].astype(dtype)
+    reference = fit_reference(X, y, 2)
+    assert all(part.dtype == dtype for part in (*reference.coefs_, *reference.intercepts_))
     training = train_like_sklearn(sample.X, sample.Y[:, 0], 2, dtype=np.float32)
-    np.testing.assert_allclose(training.networks.predict(sample.X)[:, 0], reference.predict(sample.X), atol=1e-3)
+    assert training.epochs[0] == reference.n_iter_
+    np.testing.assert_allclose(training.networks.predict(sample.X)[:, 0], reference.predict(X), atol=1e-3)
 
 
 def test_scenario_follows_sklearn_in_single_precision():
