@@ -5,17 +5,13 @@ B rows,
 
     L = (1 / 2B) [ Σ_i (f(x_i) − y_i)² + α (‖W‖² + ‖v‖²) ].
 
-With e_i = (f(x_i) − y_i) / B and M_hi = 1[z_hi > 0] the gradient of the hidden layer is
+With e_i = (f(x_i) − y_i) / B and M_ih = 1[z_ih > 0] the gradient of the hidden layer is
 
-    ∂L/∂W_jh = v_h Σ_i e_i M_hi x_ij + (α / B) W_jh.
+    ∂L/∂W_jh = v_h Σ_i x_ij e_i M_ih + (α / B) W_jh,
 
-A column of ones makes b one more column of Wᵀ. Rows are kept negated: the sign bit of −z then says whether a unit is
-active (−0 does not occur: sums start at +0), and as a mask of bits it makes −max(z, 0) of −z and e_i M_hi of e_i,
-which is cheaper than comparing, converting and multiplying.
-
-The labels of a sample meet its rows in the same order; that leaves the law of each network as it is, rows are gathered
-once for all, and two products serve all. Several samples of as many rows, each in an order of its own, share all the
-rest.
+so rows scaled by e, times M, scaled by v: the matrix of back-propagated errors is never made. A column of ones makes b
+one more row of W. The labels of a sample meet its rows in the same order; that leaves the law of each network as it is,
+and rows are gathered once for all. Several samples of as many rows, each in an order of its own, share all the rest.
 """
 
 from __future__ import annotations
@@ -54,7 +50,7 @@ DEFAULTS = Settings()
 
 
 class Group:
-    """The rows of a sample, negated, with the labels (k, n) of the networks that are trained on them."""
+    """The rows of a sample with the labels (k, n) of the networks that are trained on them."""
 
     def __init__(self, rows: Array, labels: Array, orders: Iterator[Array]) -> None:
         self.rows, self.labels, self.orders = rows, labels, orders
@@ -62,7 +58,7 @@ class Group:
     @classmethod
     def of(cls, sample: Sample, orders: Iterator[Array], dtype: np.dtype) -> Group:
         """Take the rows and labels of a sample in that precision."""
-        return cls(-with_ones(sample.X, dtype), np.ascontiguousarray(sample.Y.T, dtype), orders)
+        return cls(with_ones(sample.X, dtype), np.ascontiguousarray(sample.Y.T, dtype), orders)
 
     def keep(self, wanted: Array) -> Group:
         """Go on with some of the networks."""
@@ -70,83 +66,72 @@ class Group:
 
 
 class Batch:
-    """Losses and gradient of networks on batches of one size, those of a group on the same rows.
+    """Losses and gradient of k networks on batches of one size, those of a group on the same rows.
 
-    With five networks a tenth of the time is what every call costs whatever its size, so all buffers and views are
+    With five networks an eighth of the time is what every call costs whatever its size, so all buffers and views are
     made once.
     """
 
     def __init__(
         self, networks: Networks, gradient: Networks, groups: Sequence[Group], size: int, alpha: float
     ) -> None:
-        k, h, inputs = networks.hidden.shape
+        k, inputs, h = networks.hidden.shape
         dtype = networks.flat.dtype
-        bits = np.dtype(f"i{dtype.itemsize}")
         self._networks, self._gradient, self._size = networks, gradient, size
-        self._sign = np.array(8 * dtype.itemsize - 1, bits)
-        z, mask = np.empty((k, h, size), dtype), np.empty((k, h, size), bits)
-        self._z, self._z_bits, self._mask = z, z.view(bits), mask
-        self._gathered = np.empty((k, h, inputs), dtype)
+        self._scaled = np.empty((k, inputs, size), dtype)
+        self._gathered = np.empty((k, inputs, h), dtype)
+        self._z = np.empty((k, size, h), dtype)
+        self._positive = np.empty((k, size, h), bool)
+        self._active = np.empty((k, size, h), dtype)
         self._residual = np.empty((k, size), dtype)
-        decay = networks.empty_like()
-        self._decay = decay.flat
-        penalty = networks.zeros_like()
-        penalty.hidden[:, :, :-1] = penalty.output[:] = alpha / size  # intercepts are not penalised
-        self._penalty = penalty.flat
+        # Intercepts are not penalised.
+        self._penalty = np.zeros_like(networks.flat[0])
+        self._penalty[: networks.weights.shape[1]] = alpha / size
+        self._decay = np.empty_like(networks.flat)
 
-        ends = np.cumsum([len(group.labels) for group in groups]).tolist()
-        self._products = []
-        for group, start, end in zip(groups, [0, *ends], ends, strict=False):
-            rows = np.empty((size, inputs), dtype)
-            hidden, of_z, masked, gathered = (
-                part[start:end].reshape(-1, part.shape[2])
-                for part in (networks.hidden, z, mask.view(dtype), self._gathered)
-            )
-            self._products.append((group.rows, rows, rows.T, hidden, of_z, masked, gathered))
         self._output_as_column = networks.output[:, :, None]
         self._output_as_row = networks.output[:, None, :]
         self._bias = networks.bias[:, None]
         self._residual_as_column = self._residual[:, :, None]
         self._residual_as_row = self._residual[:, None, :]
-        self._residual_bits = self._residual_as_row.view(bits)
-        self._output_gradient = gradient.output[:, :, None]
-        self._penalised = [
-            (networks.hidden.reshape(k, -1), decay.hidden.reshape(k, -1)),
-            (networks.output, decay.output),
-        ]
+        self._output_gradient = gradient.output[:, None, :]
+
+        ends = np.cumsum([len(group.labels) for group in groups]).tolist()
+        self._by_group = []
+        for group, start, end in zip(groups, [0, *ends], ends, strict=False):
+            rows, columns = np.empty((size, inputs), dtype), np.empty((inputs, size), dtype)
+            own = (part[start:end] for part in (networks.hidden, self._z, self._residual_as_row, self._scaled))
+            self._by_group.append((group.rows, rows, columns, *own))
 
     def differentiate(self, orders: Sequence[Array], labels: Array, squares: Array) -> None:
-        """Write the gradient on the rows of these orders, one a group; `labels` (k, B) are in them already.
+        """Write the gradient on the rows of these orders, one a group, whose (k, B) labels are given.
 
-        `squares`, of shape (3, k), gets what the losses are made of: the squared norm of the residuals, and those of W
-        and v times α / B.
+        `squares`, of shape (2, k), gets what the losses are made of: squared norms of residuals and of weights.
         """
         networks, gradient, residual = self._networks, self._gradient, self._residual
-        for order, (source, rows, columns, hidden, z, _, _) in zip(orders, self._products, strict=True):
+        for order, (source, rows, columns, hidden, own_z, _, _) in zip(orders, self._by_group, strict=True):
             # With any other mode than "clip", NumPy puts a buffer before `out`.
             source.take(order, axis=0, out=rows, mode="clip")
-            np.matmul(hidden, columns, out=z)
-        np.right_shift(self._z_bits, self._sign, out=self._mask)
-        np.bitwise_and(self._z_bits, self._mask, out=self._z_bits)
+            np.copyto(columns, rows.T)
+            np.matmul(rows, hidden, out=own_z)
 
-        # All with the opposite sign, as the rows are, so that products of two are right.
-        np.matmul(self._output_as_row, self._z, out=self._residual_as_row)
-        residual += labels
-        residual -= self._bias
+        z = self._z
+        np.copyto(self._active, np.greater(z, 0, out=self._positive))  # faster than with numbers for `out`
+        activation = np.multiply(z, self._active, out=z)
+        np.matmul(activation, self._output_as_column, out=self._residual_as_column)
+        residual += self._bias
+        residual -= labels
         np.vecdot(residual, residual, out=squares[0])
-        residual /= self._size
-        np.matmul(self._z, self._residual_as_column, out=self._output_gradient)
-        np.add.reduce(residual, axis=1, out=gradient.bias)
-        np.negative(gradient.bias, out=gradient.bias)
-        np.bitwise_and(self._mask, self._residual_bits, out=self._mask)
-        for _, rows, _, _, _, masked, gathered in self._products:
-            np.matmul(masked, rows, out=gathered)
-        np.multiply(self._gathered, self._output_as_column, out=gradient.hidden)
+        np.vecdot(networks.weights, networks.weights, out=squares[1])
 
-        np.multiply(networks.flat, self._penalty, out=self._decay)
-        for (weights, decay), square in zip(self._penalised, squares[1:], strict=True):
-            np.vecdot(weights, decay, out=square)
-        np.add(gradient.flat, self._decay, out=gradient.flat)
+        residual /= self._size
+        np.matmul(self._residual_as_row, activation, out=self._output_gradient)
+        np.add.reduce(residual, axis=1, out=gradient.bias)
+        for _, _, columns, _, _, own_residual, scaled in self._by_group:
+            np.multiply(columns, own_residual, out=scaled)
+        np.matmul(self._scaled, self._active, out=self._gathered)
+        np.multiply(self._gathered, self._output_as_row, out=gradient.hidden)
+        np.add(gradient.flat, np.multiply(networks.flat, self._penalty, out=self._decay), out=gradient.flat)
 
 
 class Adam:
@@ -158,25 +143,26 @@ class Adam:
     def __init__(self, networks: Networks, settings: Settings) -> None:
         self._settings = settings
         self._step = 0
-        self._first, self._second = networks.zeros_like(), networks.zeros_like()
+        self._first = np.zeros_like(networks.flat)
+        self._second = np.zeros_like(networks.flat)
         self._change = np.empty_like(networks.flat)
 
     def update(self, networks: Networks, gradient: Networks) -> None:
         """Make one step; `gradient` is used up."""
-        s, g, change, first, second = self._settings, gradient.flat, self._change, self._first.flat, self._second.flat
+        s, g, change = self._settings, gradient.flat, self._change
         self._step += 1
-        first *= s.beta_1
-        first += g
-        second *= s.beta_2
-        second += np.multiply(g, g, out=g)
+        self._first *= s.beta_1
+        self._first += g
+        self._second *= s.beta_2
+        self._second += np.multiply(g, g, out=g)
 
         unit = (1 - s.beta_2) ** 0.5
         rate = s.learning_rate_init * (1 - s.beta_2**self._step) ** 0.5 / (1 - s.beta_1**self._step)
-        np.sqrt(second, out=change)
+        np.sqrt(self._second, out=change)
         change += s.epsilon / unit
-        np.divide(first, change, out=change)
+        np.divide(self._first, change, out=change)
         change *= rate * (1 - s.beta_1) / unit
-        np.subtract(networks.flat, change, out=networks.flat)
+        networks.flat -= change
 
     def flush(self, networks: Networks) -> None:
         """Set what has died away to zero.
@@ -184,17 +170,13 @@ class Adam:
         The weights of a unit that no row activates decay for ever. In single precision they and their moments become
         subnormal numbers after some 40 epochs, and with those a processor computes ten times slower.
         """
-        for values, least in (
-            (networks.flat, NEGLIGIBLE),
-            (self._first.flat, NEGLIGIBLE**2),
-            (self._second.flat, NEGLIGIBLE**2),
-        ):
-            values[np.abs(values, out=self._change) < least] = 0
+        networks.flat[np.abs(networks.flat) < NEGLIGIBLE] = 0
+        for moment in (self._first, self._second):
+            moment[np.abs(moment) < NEGLIGIBLE**2] = 0
 
     def keep(self, wanted: Array) -> None:
         """Go on with some of the networks."""
-        self._first, self._second = self._first.keep(wanted), self._second.keep(wanted)
-        self._change = np.empty_like(self._first.flat)
+        self._first, self._second, self._change = (a[wanted] for a in (self._first, self._second, self._change))
 
 
 class Stopping:
@@ -222,7 +204,7 @@ class Trainer:
     def __init__(self, groups: Sequence[Group], start: Networks, settings: Settings) -> None:
         self._settings = settings
         self._adam = Adam(start, settings)
-        self._resume(groups, start.keep(np.arange(len(start))))
+        self._resume(groups, start.keep(np.arange(len(start.flat))))
 
     def _resume(self, groups: Sequence[Group], networks: Networks) -> None:
         self._groups, self.networks, self._gradient = groups, networks, networks.empty_like()
@@ -239,14 +221,14 @@ class Trainer:
         labels = np.concatenate(
             [group.labels.take(order, axis=1) for group, order in zip(self._groups, orders, strict=True)]
         )
-        squares = np.empty((len(self._starts), 3, len(self.networks)), labels.dtype)
+        squares = np.empty((len(self._starts), 2, len(labels)), labels.dtype)
         for start, size, parts in zip(self._starts, self._sizes, squares, strict=True):
             batch = slice(start, start + size)
             self._batches[size].differentiate([order[batch] for order in orders], labels[:, batch], parts)
             self._adam.update(self.networks, self._gradient)
         self._adam.flush(self.networks)
-        of_residuals, *decays = squares.astype(np.float64).swapaxes(0, 1)
-        losses = 0.5 * (of_residuals + np.array(self._sizes)[:, None] * sum(decays))
+        of_residuals, of_weights = squares.astype(np.float64).swapaxes(0, 1)
+        losses = 0.5 * (of_residuals + self._settings.alpha * of_weights)
         # One after the other: `sum` would group a single network's in another way than those of several.
         return losses.cumsum(axis=0)[-1] / labels.shape[1]
 
@@ -303,7 +285,7 @@ def train_networks(
     """
     groups = [Group.of(sample, order, start.flat.dtype) for sample, order in zip(samples, orders, strict=True)]
     names = np.array([label for sample in samples for label in range(sample.Y.shape[1])])
-    k = len(start)
+    k = len(start.flat)
     result = Training(start.empty_like(), np.zeros(k, int), np.zeros(k))
     trainer, stopping, running = Trainer(groups, start, settings), Stopping(k, settings), np.arange(k)
     for epoch in range(1, settings.max_iter + 1):
@@ -312,7 +294,7 @@ def train_networks(
         done = stopping.stopped(loss) | (epoch == settings.max_iter)
         if done.any():
             stopped, running = running[done], running[~done]
-            result.networks.put(stopped, trainer.networks.keep(done))
+            result.networks.flat[stopped] = trainer.networks.flat[done]
             result.epochs[stopped], result.loss[stopped] = epoch, loss[done]
             if not len(running):
                 break
