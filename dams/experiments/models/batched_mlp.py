@@ -1,4 +1,4 @@
-"""Many perceptrons with one hidden layer, trained at once on the same rows as scikit-learn's `MLPRegressor` would.
+"""Many perceptrons with one hidden layer, trained at once as scikit-learn's `MLPRegressor` would train each.
 
 Network k predicts f(x) = vᵀ max(z, 0) + c with z = Wᵀx + b for a label vector of its own. Adam minimises, on a batch of
 B rows,
@@ -10,17 +10,18 @@ With e_i = (f(x_i) − y_i) / B and M_ih = 1[z_ih > 0] the gradient of the hidde
     ∂L/∂W_jh = v_h Σ_i x_ij e_i M_ih + (α / B) W_jh,
 
 so rows scaled by e, times M, scaled by v: the matrix of back-propagated errors is never made. A column of ones makes b
-one more row of W. All networks meet the rows in the same order; that leaves the law of each as it is, and rows are
-gathered once for all.
+one more row of W. The labels of a sample meet its rows in the same order; that leaves the law of each network as it is,
+and rows are gathered once for all. Several samples of as many rows, each in an order of its own, share all the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from dams.experiments.models import Sample
 from dams.experiments.models.networks import Networks, with_ones
 
 Array = np.ndarray
@@ -48,19 +49,35 @@ class Settings:
 DEFAULTS = Settings()
 
 
+class Group:
+    """The rows of a sample with the labels (k, n) of the networks that are trained on them."""
+
+    def __init__(self, rows: Array, labels: Array, orders: Iterator[Array]) -> None:
+        self.rows, self.labels, self.orders = rows, labels, orders
+
+    @classmethod
+    def of(cls, sample: Sample, orders: Iterator[Array], dtype: np.dtype) -> Group:
+        """Take the rows and labels of a sample in that precision."""
+        return cls(with_ones(sample.X, dtype), np.ascontiguousarray(sample.Y.T, dtype), orders)
+
+    def keep(self, wanted: Array) -> Group:
+        """Go on with some of the networks."""
+        return Group(self.rows, self.labels[wanted], self.orders)
+
+
 class Batch:
-    """Losses and gradient of k networks on batches of one size.
+    """Losses and gradient of k networks on batches of one size, those of a group on the same rows.
 
     With five networks an eighth of the time is what every call costs whatever its size, so all buffers and views are
     made once.
     """
 
-    def __init__(self, networks: Networks, gradient: Networks, size: int, alpha: float) -> None:
+    def __init__(
+        self, networks: Networks, gradient: Networks, groups: Sequence[Group], size: int, alpha: float
+    ) -> None:
         k, inputs, h = networks.hidden.shape
         dtype = networks.flat.dtype
         self._networks, self._gradient, self._size = networks, gradient, size
-        self._rows = np.empty((size, inputs), dtype)
-        self._columns = np.empty((inputs, size), dtype)
         self._scaled = np.empty((k, inputs, size), dtype)
         self._gathered = np.empty((k, inputs, h), dtype)
         self._z = np.empty((k, size, h), dtype)
@@ -79,17 +96,26 @@ class Batch:
         self._residual_as_row = self._residual[:, None, :]
         self._output_gradient = gradient.output[:, None, :]
 
-    def differentiate(self, rows: Array, order: Array, labels: Array, squares: Array) -> None:
-        """Write the gradient on the rows of that order, whose (k, B) labels are given.
+        ends = np.cumsum([len(group.labels) for group in groups]).tolist()
+        self._by_group = []
+        for group, start, end in zip(groups, [0, *ends], ends, strict=False):
+            rows, columns = np.empty((size, inputs), dtype), np.empty((inputs, size), dtype)
+            own = (part[start:end] for part in (networks.hidden, self._z, self._residual_as_row, self._scaled))
+            self._by_group.append((group.rows, rows, columns, *own))
+
+    def differentiate(self, orders: Sequence[Array], labels: Array, squares: Array) -> None:
+        """Write the gradient on the rows of these orders, one a group, whose (k, B) labels are given.
 
         `squares`, of shape (2, k), gets what the losses are made of: squared norms of residuals and of weights.
         """
         networks, gradient, residual = self._networks, self._gradient, self._residual
-        # With any other mode than "clip", NumPy puts a buffer before `out`.
-        rows.take(order, axis=0, out=self._rows, mode="clip")
-        np.copyto(self._columns, self._rows.T)
+        for order, (source, rows, columns, hidden, own_z, _, _) in zip(orders, self._by_group, strict=True):
+            # With any other mode than "clip", NumPy puts a buffer before `out`.
+            source.take(order, axis=0, out=rows, mode="clip")
+            np.copyto(columns, rows.T)
+            np.matmul(rows, hidden, out=own_z)
 
-        z = np.matmul(self._rows, networks.hidden, out=self._z)
+        z = self._z
         np.copyto(self._active, np.greater(z, 0, out=self._positive))  # faster than with numbers for `out`
         activation = np.multiply(z, self._active, out=z)
         np.matmul(activation, self._output_as_column, out=self._residual_as_column)
@@ -101,7 +127,8 @@ class Batch:
         residual /= self._size
         np.matmul(self._residual_as_row, activation, out=self._output_gradient)
         np.add.reduce(residual, axis=1, out=gradient.bias)
-        np.multiply(self._columns, self._residual_as_row, out=self._scaled)
+        for _, _, columns, _, _, own_residual, scaled in self._by_group:
+            np.multiply(columns, own_residual, out=scaled)
         np.matmul(self._scaled, self._active, out=self._gathered)
         np.multiply(self._gathered, self._output_as_row, out=gradient.hidden)
         np.add(gradient.flat, np.multiply(networks.flat, self._penalty, out=self._decay), out=gradient.flat)
@@ -174,40 +201,43 @@ class Stopping:
 class Trainer:
     """Networks in training, epoch by epoch."""
 
-    def __init__(self, X: Array, Y: Array, start: Networks, settings: Settings) -> None:
+    def __init__(self, groups: Sequence[Group], start: Networks, settings: Settings) -> None:
         self._settings = settings
-        self._rows = with_ones(X, start.flat.dtype)
-        self._labels = np.ascontiguousarray(Y.T, start.flat.dtype)
         self._adam = Adam(start, settings)
-        self._resume(start.keep(np.ones(len(start.flat), bool)))
+        self._resume(groups, start.keep(np.arange(len(start.flat))))
 
-    def _resume(self, networks: Networks) -> None:
-        n, size = len(self._rows), min(self._settings.batch_size, len(self._rows))
-        self.networks = networks
-        self._gradient = networks.empty_like()
-        self._batches = {b: Batch(networks, self._gradient, b, self._settings.alpha) for b in (size, n % size) if b}
+    def _resume(self, groups: Sequence[Group], networks: Networks) -> None:
+        self._groups, self.networks, self._gradient = groups, networks, networks.empty_like()
+        n, most = len(groups[0].rows), self._settings.batch_size
+        self._starts = range(0, n, most)
+        self._sizes = [min(most, n - start) for start in self._starts]
+        self._batches = {
+            size: Batch(networks, self._gradient, groups, size, self._settings.alpha) for size in set(self._sizes)
+        }
 
-    def epoch(self, order: Array) -> Array:
-        """Go through the rows once in that order; return the (k,) mean losses that the batches met."""
-        starts = range(0, len(order), self._settings.batch_size)
-        squares = np.empty((len(starts), 2, len(self.networks.flat)), self._labels.dtype)
-        labels = self._labels.take(order, axis=1)
-        for number, start in enumerate(starts):
-            batch = slice(start, start + self._settings.batch_size)
-            rows = order[batch]
-            self._batches[len(rows)].differentiate(self._rows, rows, labels[:, batch], squares[number])
+    def epoch(self) -> Array:
+        """Go through the rows once, each group in its next order; return the (k,) mean losses that the batches met."""
+        orders = [next(group.orders) for group in self._groups]
+        labels = np.concatenate(
+            [group.labels.take(order, axis=1) for group, order in zip(self._groups, orders, strict=True)]
+        )
+        squares = np.empty((len(self._starts), 2, len(labels)), labels.dtype)
+        for start, size, parts in zip(self._starts, self._sizes, squares, strict=True):
+            batch = slice(start, start + size)
+            self._batches[size].differentiate([order[batch] for order in orders], labels[:, batch], parts)
             self._adam.update(self.networks, self._gradient)
         self._adam.flush(self.networks)
         of_residuals, of_weights = squares.astype(np.float64).swapaxes(0, 1)
         losses = 0.5 * (of_residuals + self._settings.alpha * of_weights)
         # One after the other: `sum` would group a single network's in another way than those of several.
-        return losses.cumsum(axis=0)[-1] / len(order)
+        return losses.cumsum(axis=0)[-1] / labels.shape[1]
 
     def keep(self, wanted: Array) -> None:
-        """Go on with some of the networks."""
-        self._labels = self._labels[wanted]
+        """Go on with some of the networks, and with the groups that have any."""
         self._adam.keep(wanted)
-        self._resume(self.networks.keep(wanted))
+        ends = np.cumsum([len(group.labels) for group in self._groups])
+        parts = zip(self._groups, np.split(wanted, ends[:-1]), strict=True)
+        self._resume([group.keep(part) for group, part in parts if part.any()], self.networks.keep(wanted))
 
 
 @dataclass(frozen=True)
@@ -228,35 +258,39 @@ def row_orders(n: int, rng: np.random.Generator) -> Iterator[Array]:
 # Overflow is reported as the error that it is, not as a warning on the way.
 @np.errstate(over="ignore", invalid="ignore")
 def train_networks(
-    X: Array, Y: Array, start: Networks, orders: Iterator[Array], settings: Settings = DEFAULTS
+    samples: Sequence[Sample], start: Networks, orders: Sequence[Iterator[Array]], settings: Settings = DEFAULTS
 ) -> Training:
     """Train one network a label, each until its own loss has settled; those that have stopped cost nothing more.
 
     Parameters
     ----------
-    X : array of shape (n, d)
-    Y : array of shape (n, k)
+    samples : sequence of Sample
+        Covariates (n, d) with label vectors, all of one n and d.
     start : Networks
-        Initial parameters, left as they are. Their dtype is the one that is computed in.
-    orders : iterator of integer arrays of length n
-        The order of the rows in each epoch.
+        Initial parameters, sample by sample and label by label, left as they are. Their dtype is the one that is
+        computed in.
+    orders : sequence of iterators of integer arrays of length n
+        The order of the rows in each epoch, for every sample.
     settings : Settings
 
     Returns
     -------
     Training
+        Networks in the order of `start`.
 
     Raises
     ------
     ValueError
         If a loss is not finite.
     """
-    k = Y.shape[1]
+    groups = [Group.of(sample, order, start.flat.dtype) for sample, order in zip(samples, orders, strict=True)]
+    names = np.array([label for sample in samples for label in range(sample.Y.shape[1])])
+    k = len(start.flat)
     result = Training(start.empty_like(), np.zeros(k, int), np.zeros(k))
-    trainer, stopping, running = Trainer(X, Y, start, settings), Stopping(k, settings), np.arange(k)
+    trainer, stopping, running = Trainer(groups, start, settings), Stopping(k, settings), np.arange(k)
     for epoch in range(1, settings.max_iter + 1):
-        loss = trainer.epoch(next(orders))
-        _check_finite(loss, running, start.flat.dtype)
+        loss = trainer.epoch()
+        _check_finite(loss, names[running], start.flat.dtype)
         done = stopping.stopped(loss) | (epoch == settings.max_iter)
         if done.any():
             stopped, running = running[done], running[~done]
@@ -269,9 +303,9 @@ def train_networks(
     return result
 
 
-def _check_finite(loss: Array, running: Array, dtype: np.dtype) -> None:
+def _check_finite(loss: Array, labels: Array, dtype: np.dtype) -> None:
     if not np.isfinite(loss).all():
-        label = running[~np.isfinite(loss)][0]
+        label = labels[~np.isfinite(loss)][0]
         raise ValueError(
             f"The training loss of the network for label {label} is not finite in {dtype}: covariates or labels are "
             "too large, or not finite themselves. Scale them, or train with scikit-learn, which computes in float64."

@@ -1,6 +1,7 @@
 """Multi-layer perceptrons with scikit-learn's defaults: all labels at once, or one after the other by scikit-learn."""
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,18 +15,23 @@ from dams.experiments.models.networks import Networks
 
 def errors(train: models.Training, test: Sample, rng: np.random.Generator) -> np.ndarray:
     """Test MSE of one network a label and draw, each with initial weights of its own."""
-    return errors_of_mean([fit(sample, rng).networks.predict(test.X) for sample in train.draws], test)
+    predictions = fit(train, rng).networks.predict(test.X)
+    return errors_of_mean(np.split(predictions, len(train.draws), axis=1), test)
 
 
-def fit(sample: Sample, rng: np.random.Generator) -> Training:
-    """Train one network a label in single precision.
+def fit(train: models.Training, rng: np.random.Generator) -> Training:
+    """Train one network a draw and label, draw by draw, all at once and in single precision.
 
-    Every network has a stream of random numbers of its own and the order of the rows has another, so that a network
-    does not depend on how many labels come after its own.
+    Every network has a stream of random numbers of its own and the order of the rows, one a draw, has another, so that
+    a network does not depend on how many labels come after its own.
     """
-    shuffles, *starts = rng.spawn(1 + sample.Y.shape[1])
-    start = Networks.draw(starts, sample.X.shape[1])
-    return train_networks(sample.X, sample.Y, start, row_orders(len(sample.X), shuffles))
+    starts: list[np.random.Generator] = []
+    orders: list[Iterator[np.ndarray]] = []
+    for sample in train.draws:
+        shuffles, *own = rng.spawn(1 + sample.Y.shape[1])
+        starts += own
+        orders.append(row_orders(len(sample.X), shuffles))
+    return train_networks(train.draws, Networks.draw(starts, train.draws[0].X.shape[1]), orders)
 
 
 def errors_sklearn(train: models.Training, test: Sample, rng: np.random.Generator) -> np.ndarray:

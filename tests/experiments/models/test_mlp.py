@@ -11,7 +11,7 @@ from sklearn.utils import shuffle
 from dams.datasets import load_uci
 from dams.experiments.cells import build_cell, clean_table, sample_scenario
 from dams.experiments.design import CellKey, Label
-from dams.experiments.models import Sample, mlp
+from dams.experiments.models import Draws, Sample, mlp
 from dams.experiments.models.batched_mlp import DEFAULTS, Settings, Stopping, row_orders, train_networks
 from dams.experiments.models.networks import CHUNK, Networks
 from dams.missingness import NestedRates, OpposingRates
@@ -49,7 +49,7 @@ def draws_of_sklearn(seed, n, d, dtype=np.float64):
 
 def train_like_sklearn(X, y, seed, settings=DEFAULTS, dtype=np.float64):
     start, orders = draws_of_sklearn(seed, *X.shape, dtype)
-    return train_networks(X, y[:, None], start, orders, settings)
+    return train_networks([Sample(X, y[:, None])], start, [orders], settings)
 
 
 def assert_same_network(training, reference, rtol):
@@ -87,11 +87,15 @@ def test_stops_when_sklearn_stops():
     assert_same_network(train_like_sklearn(sample.X, sample.Y[:, 0] * 0.1, 1), reference, rtol=1e-8)
 
 
-def test_single_precision_stays_beside_double():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_single_precision_stays_beside_both_precisions_of_sklearn(dtype):
     sample = make_sample(1000, 5, 1)
-    reference = fit_reference(sample.X, sample.Y[:, 0], 2)
+    X, y = sample.X.astype(dtype), sample.Y[:, 0].astype(dtype)
+    reference = fit_reference(X, y, 2)
+    assert all(part.dtype == dtype for part in (*reference.coefs_, *reference.intercepts_))
     training = train_like_sklearn(sample.X, sample.Y[:, 0], 2, dtype=np.float32)
-    np.testing.assert_allclose(training.networks.predict(sample.X)[:, 0], reference.predict(sample.X), atol=1e-3)
+    assert training.epochs[0] == reference.n_iter_
+    np.testing.assert_allclose(training.networks.predict(sample.X)[:, 0], reference.predict(X), atol=1e-3)
 
 
 def test_scenario_follows_sklearn_in_single_precision():
@@ -117,14 +121,41 @@ def test_networks_that_stopped_leave_the_others_alone():
     sample = make_sample(300, 2, 4, noise=0.0)
     sample = Sample(sample.X, sample.Y * [0.02, 1.0, 0.1, 0.05])
     start = Networks.draw(np.random.default_rng(0).spawn(4), 2, dtype=np.float64)
-    together = train_networks(sample.X, sample.Y, start, row_orders(300, np.random.default_rng(1)))
+    together = train_networks([sample], start, [row_orders(300, np.random.default_rng(1))])
     assert len(set(together.epochs.tolist())) > 2
     for k in range(4):
         one = np.arange(4) == k
-        alone = train_networks(sample.X, sample.Y[:, one], start.keep(one), row_orders(300, np.random.default_rng(1)))
+        alone = train_networks([sample.select(one)], start.keep(one), [row_orders(300, np.random.default_rng(1))])
         assert alone.epochs[0] == together.epochs[k]
         np.testing.assert_allclose(alone.networks.flat[0], together.networks.flat[k], rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(alone.loss[0], together.loss[k])
+
+
+def test_samples_trained_together_leave_each_other_alone():
+    """Rows and orders of their own, of each another number of labels; whole samples stop before others."""
+    scales = ([0.02, 0.03], [1.0], [0.05, 1.0, 0.02])
+    samples = [make_sample(450, 2, len(scale), seed=seed, noise=0.0) for seed, scale in enumerate(scales)]
+    samples = [Sample(sample.X, sample.Y * scale) for sample, scale in zip(samples, scales, strict=True)]
+    start = Networks.draw(np.random.default_rng(0).spawn(6), 2, dtype=np.float64)
+
+    def orders(number):
+        return row_orders(450, np.random.default_rng(number))
+
+    together = train_networks(samples, start, [orders(number) for number in range(3)])
+    assert together.epochs[:2].max() < together.epochs[2]
+    for number, own in enumerate(([0, 1], [2], [3, 4, 5])):
+        alone = train_networks([samples[number]], start.keep(own), [orders(number)])
+        np.testing.assert_array_equal(alone.epochs, together.epochs[own])
+        np.testing.assert_allclose(alone.networks.flat, together.networks.flat[own], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(alone.loss, together.loss[own])
+
+
+def test_draws_have_the_streams_that_they_have_one_after_the_other():
+    samples = tuple(make_sample(250, 3, 2, seed=seed) for seed in range(3))
+    together, rng = mlp.fit(Draws(samples), np.random.default_rng(7)).networks, np.random.default_rng(7)
+    for number, sample in enumerate(samples):
+        alone, own = mlp.fit(sample, rng).networks, [2 * number, 2 * number + 1]
+        np.testing.assert_allclose(alone.predict(sample.X), together.predict(sample.X)[:, own], atol=1e-3)
 
 
 def test_more_labels_do_not_change_the_first_ones():
@@ -147,7 +178,7 @@ def test_start_is_left_as_it_is():
     sample = make_sample(30, 2, 2)
     start = Networks.draw(np.random.default_rng(0).spawn(2), 2)
     before = start.flat.copy()
-    train_networks(sample.X, sample.Y, start, row_orders(30, np.random.default_rng(1)), Settings(max_iter=3))
+    train_networks([sample], start, [row_orders(30, np.random.default_rng(1))], Settings(max_iter=3))
     np.testing.assert_array_equal(start.flat, before)
 
 
@@ -199,11 +230,31 @@ def test_dead_units_end_at_zero():
     start = Networks.draw([np.random.default_rng(0)], 2)
     start.hidden[0, :, :10] = [[-0.1], [-0.1], [-50.0]]
     training = train_networks(
-        sample.X, sample.Y, start, row_orders(60, np.random.default_rng(1)), Settings(max_iter=3000, tol=-np.inf)
+        [sample], start, [row_orders(60, np.random.default_rng(1))], Settings(max_iter=3000, tol=-np.inf)
     )
     values = np.abs(training.networks.flat)
     assert (training.networks.hidden[0, :2, :10] == 0).all()
     assert ((values == 0) | (values > np.finfo(np.float32).tiny)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_unit_at_zero_stays_there(dtype):
+    """No unit is active where z is exactly 0."""
+    sample = make_sample(450, 3, 2)
+    for X in (sample.X, np.abs(sample.X), -np.abs(sample.X)):
+        start = Networks.draw(np.random.default_rng(0).spawn(2), 3, dtype=dtype)
+        start.hidden[:, :, 7] = 0
+        orders = [row_orders(450, np.random.default_rng(1))]
+        training = train_networks([Sample(X, sample.Y)], start, orders, Settings(max_iter=3))
+        assert (training.networks.hidden[..., 7] == 0).all() and (training.networks.hidden[..., 8] != 0).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite_are_refused(value):
+    sample = make_sample(20, 2, 2)
+    sample.X[3, 0] = value
+    with pytest.raises(ValueError, match="network for label 0 is not finite in float32"):
+        mlp.fit(sample, np.random.default_rng(0))
 
 
 def test_values_too_large_for_single_precision_are_refused():
