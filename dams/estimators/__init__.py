@@ -2,6 +2,14 @@
 
 from dams.estimators.closed_form import ClosedFormRegressor
 from dams.estimators.filtered import FilteredEstimator, MissingnessFilter
+from dams.estimators.summary import Summary
 from dams.estimators.two_way import TwoWayEstimator, TwoWayFilter
 
-__all__ = ["ClosedFormRegressor", "FilteredEstimator", "MissingnessFilter", "TwoWayEstimator", "TwoWayFilter"]
+__all__ = [
+    "ClosedFormRegressor",
+    "FilteredEstimator",
+    "MissingnessFilter",
+    "Summary",
+    "TwoWayEstimator",
+    "TwoWayFilter",
+]
