@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 
 Array = np.ndarray
 
@@ -30,17 +29,16 @@ class PooledRanks:
         for j in range(source.shape[1]):
             pooled = np.concatenate([_column(source, j), _column(target, j)])
             pooled = pooled[pooled != 0]
-            values = np.unique(pooled)
+            values, counts = np.unique(pooled, return_counts=True)
             if len(values) > 1:
                 self.values[j] = values
-                first = np.searchsorted(np.sort(pooled), values)
-                ranks = rankdata(pooled, method="average")[np.argsort(pooled, kind="stable")][first]
-                self.ranks[j] = 2 * (ranks - 0.5) / len(pooled) - 1
+                ranks = np.cumsum(counts) - (counts - 1) / 2
+                self.ranks[j] = (2 * (ranks - 0.5) / len(pooled) - 1).astype(np.float32)
         self.columns = np.array(sorted(self.values), dtype=int)
 
     def of(self, X: Array) -> Array:
         """Ranks of the columns that have more than one nonzero value."""
-        out = np.zeros((len(X), len(self.columns)))
+        out = np.zeros((len(X), len(self.columns)), dtype=np.float32)
         for k, j in enumerate(self.columns):
             nonzero = X[:, j] != 0
             out[nonzero, k] = self.ranks[j][np.searchsorted(self.values[j], X[nonzero, j])]
@@ -77,7 +75,7 @@ class Domain:
     def __init__(self, X: Any, ranks: PooledRanks, groups: Array | None = None) -> None:
         self.n, self.d = X.shape
         self.feature = np.concatenate([np.arange(self.d), ranks.columns])
-        self.distinct = {j: values.astype(np.float32) for j, values in ranks.ranks.items()}
+        self.distinct = ranks.ranks
         self.grouped = groups is not None
         members = np.arange(self.n) if groups is None else groups
         sizes_of_groups = np.bincount(members)

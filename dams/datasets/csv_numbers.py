@@ -12,8 +12,8 @@ from dams.datasets.csv_files import numbers, read_header, read_text
 
 Array = np.ndarray
 
-# Bytes that are looked at, and rows that are parsed, at a time: some megabytes.
-BLOCK = 2**22
+# Bytes that are looked at, and rows that are parsed, at a time: a few megabytes.
+BLOCK = 2**20
 ROWS = 20_000
 # pandas takes these for nothing else.
 PLAIN_SEPARATORS = ",;\t|:"
@@ -63,6 +63,7 @@ def _read_fast(
     """Values, the columns that are to be read again with care, and the ids; None for a file that pandas can't read."""
     places = [header.index(name) for name in columns]
     place_of_ids = None if ids is None else header.index(ids)
+    wanted = {*places, *([] if place_of_ids is None else [place_of_ids])}
     values = np.empty((n_rows, len(columns)))
     flags, others, slow = (np.zeros(len(columns), dtype=bool) for _ in range(3))
     parts: list[pd.Series] = []
@@ -75,7 +76,8 @@ def _read_fast(
             names=range(len(header)),
             skiprows=1,
             index_col=False,
-            usecols=sorted({*places, *([] if place_of_ids is None else [place_of_ids])}),
+            # To choose all of them would take time.
+            usecols=None if len(wanted) == len(header) else sorted(wanted),
             dtype=None if place_of_ids is None else {place_of_ids: "string"},
             compression=None,
             encoding="utf-8",
@@ -84,15 +86,15 @@ def _read_fast(
         ) as chunks:
             for chunk in chunks:
                 stop = start + len(chunk)
-                for j, place in enumerate(places):
-                    column = chunk[place]
-                    if column.dtype.kind not in "biuf":
-                        slow[j] = True
-                        continue
-                    values[start:stop, j] = column
-                    flags[j] |= column.dtype.kind == "b"
-                    others[j] |= column.dtype.kind != "b" and column.notna().any()
-                slow |= np.isinf(values[start:stop]).any(axis=0)
+                table, part = chunk[places], values[start:stop]
+                kinds = np.array([dtype.kind for dtype in table.dtypes])
+                usable = np.isin(kinds, list("biuf"))
+                part[:, usable] = table.loc[:, usable].to_numpy(dtype=float)
+                part[:, ~usable] = 0
+                flags |= kinds == "b"
+                finite = np.isfinite(part)
+                others |= usable & (kinds != "b") & finite.any(axis=0)
+                slow |= ~usable | (not finite.all() and np.isinf(part).any(axis=0))
                 if place_of_ids is not None:
                     parts.append(chunk[place_of_ids])
                 start = stop
@@ -125,7 +127,9 @@ def _count_rows(path: Path, separator: str, n_fields: int) -> int | None:
 
 def _count_in_lines(lines: bytes, separator: int, n_fields: int) -> int | None:
     """Rows among whole lines, none of which ends inside quotes; None where `_count_rows` has none."""
-    if b"\0" in lines or lines.count(b"\r") != lines.count(b"\r\n") or not _is_utf8(lines):
+    if b"\0" in lines or not _is_utf8(lines):
+        return None
+    if b"\r" in lines and lines.count(b"\r") != lines.count(b"\r\n"):
         return None
     letters = np.frombuffer(lines, dtype=np.uint8)
     newline, between = letters == NEWLINE, letters == separator
