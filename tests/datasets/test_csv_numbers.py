@@ -166,6 +166,13 @@ def test_one_column_that_pandas_can_not_take_is_read_with_care(write, monkeypatc
     assert asked == [["b", "c"]]
 
 
+def test_flags_and_numbers_do_not_mix_in_a_column(write, monkeypatch):
+    monkeypatch.setattr(csv_numbers, "ROWS", 2)
+    path = write("a,b\nTrue,1\nFalse,1\n2,1\n3,1\n")
+    with pytest.raises(ValueError, match=r"line 2, column 'a': got 'True', expected a number"):
+        read_numbers(path, ["a", "b"])
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", ":", " ", "x", "§"])
 def test_any_separator(write, separator):
     path = write(separator.join("abc") + "\n" + separator.join("123") + "\n\n" + separator.join(["4", "", "6"]) + "\n")
