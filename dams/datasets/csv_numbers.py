@@ -1,4 +1,4 @@
-"""Columns of numbers from CSV files, at the speed of pandas wherever it reads what `csv_files` would read."""
+"""Columns of numbers from CSV files, by pandas wherever it reads what `csv_files` would read."""
 
 from __future__ import annotations
 
