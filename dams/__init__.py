@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         ClosedFormRegressor,
         FilteredEstimator,
         MissingnessFilter,
+        Summary,
         TwoWayEstimator,
         TwoWayFilter,
     )
@@ -30,6 +31,7 @@ _EXPORTS = {
     "NestedRates": "dams.missingness",
     "OpposingRates": "dams.missingness",
     "RelativeMissingness": "dams.relative",
+    "Summary": "dams.estimators",
     "TwoWayFilter": "dams.estimators",
     "TwoWayEstimator": "dams.estimators",
     "UCARReport": "dams.diagnostics",
@@ -46,6 +48,7 @@ __all__ = [
     "NestedRates",
     "OpposingRates",
     "RelativeMissingness",
+    "Summary",
     "TwoWayEstimator",
     "TwoWayFilter",
     "UCARReport",

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 
 Array = np.ndarray
 
@@ -30,20 +29,20 @@ class PooledRanks:
         for j in range(source.shape[1]):
             pooled = np.concatenate([_column(source, j), _column(target, j)])
             pooled = pooled[pooled != 0]
-            values = np.unique(pooled)
+            values, counts = np.unique(pooled, return_counts=True)
             if len(values) > 1:
                 self.values[j] = values
-                first = np.searchsorted(np.sort(pooled), values)
-                ranks = rankdata(pooled, method="average")[np.argsort(pooled, kind="stable")][first]
-                self.ranks[j] = 2 * (ranks - 0.5) / len(pooled) - 1
+                ranks = np.cumsum(counts) - (counts - 1) / 2
+                self.ranks[j] = (2 * (ranks - 0.5) / len(pooled) - 1).astype(np.float32)
         self.columns = np.array(sorted(self.values), dtype=int)
 
-    def of(self, X: Array) -> Array:
-        """Ranks of the columns that have more than one nonzero value."""
-        out = np.zeros((len(X), len(self.columns)))
-        for k, j in enumerate(self.columns):
-            nonzero = X[:, j] != 0
-            out[nonzero, k] = self.ranks[j][np.searchsorted(self.values[j], X[nonzero, j])]
+    def of(self, j: int, column: Array) -> Array:
+        """Ranks of a column that has more than one nonzero value."""
+        nonzero = np.flatnonzero(column)
+        # In order, as a search from place to place of a long list is slow.
+        nonzero = nonzero[np.argsort(column[nonzero])]
+        out = np.zeros(len(column), dtype=np.float32)
+        out[nonzero] = self.ranks[j][np.searchsorted(self.values[j], column[nonzero])]
         return out
 
 
@@ -77,7 +76,8 @@ class Domain:
     def __init__(self, X: Any, ranks: PooledRanks, groups: Array | None = None) -> None:
         self.n, self.d = X.shape
         self.feature = np.concatenate([np.arange(self.d), ranks.columns])
-        self.distinct = {j: values.astype(np.float32) for j, values in ranks.ranks.items()}
+        # As many as tell whether there are more than levels; all of them would be as large as the table.
+        self.distinct = {j: values[: N_LEVELS + 1].copy() for j, values in ranks.ranks.items()}
         self.grouped = groups is not None
         members = np.arange(self.n) if groups is None else groups
         sizes_of_groups = np.bincount(members)
@@ -88,10 +88,13 @@ class Domain:
         self.sizes = np.bincount(members % n_blocks, minlength=n_blocks)
         self.share_of_rows = self.sizes / self.per_block
         self.h = np.zeros((n_blocks, self.sizes.max(), len(self.feature)), dtype=np.float32)
-        for block, (size, end) in enumerate(zip(self.sizes, np.cumsum(self.sizes), strict=True)):
-            rows = X[order[end - size : end]]
-            rows = rows.toarray() if sparse.issparse(rows) else rows
-            self.h[block, :size] = np.column_stack([rows != 0, ranks.of(rows)])
+        starts = np.repeat(np.arange(n_blocks) * self.sizes.max() - np.cumsum(self.sizes) + self.sizes, self.sizes)
+        place = np.empty(self.n, dtype=np.intp)
+        place[order] = starts + np.arange(self.n)
+        columns, rows = X.tocsc() if sparse.issparse(X) else X, self.h.reshape(-1, len(self.feature))
+        for k, j in enumerate(self.feature):
+            column = _column(columns, j)
+            rows[place, k] = column != 0 if k < self.d else ranks.of(j, column)
 
     @cached_property
     def shares(self) -> Array:

@@ -12,7 +12,8 @@ import pandas as pd
 
 from dams._registry import nearest
 from dams._validation import describe_columns
-from dams.datasets.csv_files import numbers, read_text
+from dams.datasets.csv_files import read_header
+from dams.datasets.csv_numbers import read_numbers
 from dams.diagnostics import check_ucar
 from dams.relative import RelativeMissingness, estimate_relative_missingness
 
@@ -47,23 +48,25 @@ def compare_files(
     nan_as_zero : bool
         Whether an empty field is a lost value; otherwise it is refused.
     """
-    texts = [read_text(path, separator=separator, choose=_named) for path in (source, target)]
-    known = list(dict.fromkeys(name for text in texts for name in text.columns))
+    headers = [[name for name in read_header(path, separator=separator) if name] for path in (source, target)]
+    known = list(dict.fromkeys(name for header in headers for name in header))
     for name in labels:
         if name not in known:
             raise ValueError(f"neither file has a column {name!r} to leave out; {nearest(name, known)}")
     if groups is not None and groups not in known:
         raise ValueError(f"neither file has a column {groups!r} to group rows by; {nearest(groups, known)}")
-    ids = [text.get(groups) for text in texts]
-    left_out = [*labels, *([] if groups is None else [groups])]
-    texts = [text.drop(columns=left_out, errors="ignore") for text in texts]
-    _refuse_other_columns((source, texts[0]), (target, texts[1]))
-    X_source, X_target = (_values(text, path, nan_as_zero) for text, path in zip(texts, (source, target), strict=True))
+    left_out = {*labels, groups}
+    kept = [[name for name in header if name not in left_out] for header in headers]
+    _refuse_other_columns((source, kept[0]), (target, kept[1]))
+    (X_source, ids_source), (X_target, ids_target) = (
+        _read(path, kept[0], groups if groups in header else None, separator, nan_as_zero)
+        for path, header in zip((source, target), headers, strict=True)
+    )
     structure: dict[str, Any] = {
         "always_recorded": list(always_recorded),
         "column_groups": [list(columns) for columns in column_groups],
-        "groups": ids[0],
-        "groups_target": ids[1],
+        "groups": ids_source,
+        "groups_target": ids_target,
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -74,16 +77,10 @@ def compare_files(
     return "\n".join([size, "", _table(relative), "", *_summary(relative), *notes, verdict])
 
 
-def _named(header: list[str]) -> list[str]:
-    """Columns with a name: one without is the index that pandas writes, or the end of a line."""
-    return [name for name in header if name]
-
-
-def _refuse_other_columns(source: tuple[str | Path, pd.DataFrame], target: tuple[str | Path, pd.DataFrame]) -> None:
+def _refuse_other_columns(source: tuple[str | Path, list[str]], target: tuple[str | Path, list[str]]) -> None:
     """Raise unless both files have the same columns."""
     alone = [
-        (path, list(text.columns.difference(other.columns)))
-        for (path, text), (_, other) in ((source, target), (target, source))
+        (path, sorted(set(names) - set(others))) for (path, names), (_, others) in ((source, target), (target, source))
     ]
     lists = [f"only {path} has {', '.join(map(repr, names[:20]))}" for path, names in alone if names]
     if lists:
@@ -91,14 +88,16 @@ def _refuse_other_columns(source: tuple[str | Path, pd.DataFrame], target: tuple
             f"Both files must have the same columns, but {'; '.join(lists)}. Leave out labels and identifiers with "
             f"`--label {' '.join(name for _, names in alone for name in names[:3])}`, and keep what both have."
         )
-    if not len(source[1].columns):
+    if not source[1]:
         raise ValueError(f"{source[0]} has no column left to compare; leave out fewer with --label.")
 
 
-def _values(text: pd.DataFrame, path: str | Path, nan_as_zero: bool) -> pd.DataFrame:
-    """Turn fields into numbers."""
+def _read(
+    path: str | Path, columns: list[str], groups: str | None, separator: str, nan_as_zero: bool
+) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Return the values of a file, a lost one as 0, and the ids of its rows if it has any."""
     expected = "a number; give levels a 0/1 column each, or leave the column out with --label"
-    values = pd.DataFrame({name: numbers(text[name], path, expected=expected) for name in text.columns})
+    values, ids = read_numbers(path, columns, ids=groups, separator=separator, expected=expected)
     empty = values.isna().to_numpy()
     if empty.any() and not nan_as_zero:
         where = describe_columns(np.flatnonzero(empty.any(axis=0)), list(values.columns))
@@ -106,7 +105,7 @@ def _values(text: pd.DataFrame, path: str | Path, nan_as_zero: bool) -> pd.DataF
             f"{path} has {empty.sum():,} empty fields in {where}. If an empty field is a value that nobody recorded, "
             "say --nan-as-zero: it then counts as lost, like a 0. If it is something else, fill it in before."
         )
-    return values.fillna(0.0)
+    return values.mask(empty, 0.0) if empty.any() else values, ids
 
 
 def _table(relative: RelativeMissingness) -> str:

@@ -253,6 +253,8 @@ def check_ucar(
     warn_without_zeros(count_nonzero(source)[lost], count_nonzero(target)[lost], source.shape[0], target.shape[0])
     ranks = PooledRanks(source, target)
     checks = all_checks(Domain(source, ranks, rows[0]), Domain(target, ranks, rows[1]), known)
+    n_ranked = len(ranks.columns)
+    del ranks  # as large as a table, and not needed any more
     errors = float(norm.ppf(1 - alpha / 2))
     judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
     names = _names(given, source.shape[1])
@@ -270,7 +272,7 @@ def check_ucar(
         alpha=alpha,
         n_source=source.shape[0],
         n_target=target.shape[0],
-        not_checked="" if len(of_loss) else _why_nothing(int(lost.sum()), len(ranks.columns)),
+        not_checked="" if len(of_loss) else _why_nothing(int(lost.sum()), n_ranked),
     )
 
 

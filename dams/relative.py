@@ -323,7 +323,7 @@ def from_tables(
     for X, count, together in zip((source, target), counts, rows, strict=True):
         plain = together is None and unit.max() + 1 == d
         tallies.append(Tally(count, X.shape[0]) if plain else tally(X, unit, together))
-    return _estimate(counts, (tallies[0], tallies[1]), unit, known, feature_names=feature_names, **options)
+    return from_tallies(counts, (tallies[0], tallies[1]), unit, known, feature_names=feature_names, **options)
 
 
 def from_counts(
@@ -339,10 +339,10 @@ def from_counts(
     d = len(count_source)
     known = np.zeros(d, dtype=bool) if always_recorded is None else np.asarray(always_recorded, dtype=bool)
     tallies = Tally(count_source, n_source), Tally(count_target, n_target)
-    return _estimate((count_source, count_target), tallies, np.arange(d), known, **options)
+    return from_tallies((count_source, count_target), tallies, np.arange(d), known, **options)
 
 
-def _estimate(
+def from_tallies(
     counts: tuple[Array, Array],
     tallies: tuple[Tally, Tally],
     unit: Array,
@@ -354,7 +354,7 @@ def _estimate(
     random_state: Any = None,
     feature_names: list[Any] | None = None,
 ) -> RelativeMissingness:
-    """Estimate r of every unit and say it of its columns; `counts` are those of the columns."""
+    """Estimate r of every unit, and give it to its columns; `counts` are those of the columns."""
     source, target = tallies
     never = (counts[0] == 0) & ~known
     if never.any():

@@ -220,7 +220,7 @@ def test_without_a_zero_nothing_is_missing():
 def test_pooled_ranks_are_midranks():
     source, target = np.array([[1.0], [0.0], [5.0]]), np.array([[1.0], [9.0], [0.0]])
     ranks = PooledRanks(source, target)
-    np.testing.assert_allclose(ranks.of(source)[:, 0], [2 * (1.5 - 0.5) / 4 - 1, 0, 2 * (3 - 0.5) / 4 - 1])
+    np.testing.assert_allclose(ranks.of(0, source[:, 0]), [2 * (1.5 - 0.5) / 4 - 1, 0, 2 * (3 - 0.5) / 4 - 1])
 
 
 def test_arrays_sparse_and_frames_agree():

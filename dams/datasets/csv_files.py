@@ -46,14 +46,7 @@ def read_text(
     -------
     A DataFrame of strings. The index holds the line of the file on which each row starts.
     """
-    check_separator(separator)
-    rows = _rows(Path(path), separator)
-    _, header = next(rows, (0, None))
-    if header is None:
-        raise ValueError(f"{path} is empty; expected a header line and rows below it.")
-    twice = sorted({name for name in header if name and header.count(name) > 1})
-    if twice:
-        raise ValueError(f"{path} has more than one column {_names(twice)}; rename or remove the others.")
+    rows, header = _open(path, separator)
     names = list(choose(header)) if choose else header
     lacking = [name for name in names if name not in header]
     if lacking:
@@ -77,6 +70,11 @@ def read_text(
     return pd.DataFrame({name: text.mask(text.isin(NO_VALUE)) for name, text in parts.items()}, index=index)
 
 
+def read_header(path: str | Path, *, separator: str = ",") -> list[str]:
+    """Return the names of the columns; raise where one comes twice, or where there are none."""
+    return _open(path, separator)[1]
+
+
 def numbers(text: pd.Series, path: str | Path, *, expected: str = "a number") -> pd.Series:
     """Turn a column of `read_text` into floats, NaN where there is no value; one of True and False into 1 and 0."""
     if text.dropna().isin(TRUTH.keys()).all():
@@ -95,6 +93,19 @@ def refuse(text: pd.Series, bad: pd.Series, path: str | Path, expected: str) -> 
     if bad.any():
         line, field = text.index[bad][0], text[bad].iloc[0]
         raise ValueError(f"{path}, line {line}, column {text.name!r}: got {field!r}, expected {expected}.")
+
+
+def _open(path: str | Path, separator: str) -> tuple[Iterator[tuple[int, list[str]]], list[str]]:
+    """Return the rows below the header, and the header."""
+    check_separator(separator)
+    rows = _rows(Path(path), separator)
+    _, header = next(rows, (0, None))
+    if header is None:
+        raise ValueError(f"{path} is empty; expected a header line and rows below it.")
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise ValueError(f"{path} has more than one column {_names(twice)}; rename or remove the others.")
+    return rows, header
 
 
 def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:

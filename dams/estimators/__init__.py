@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dams.estimators.closed_form import ClosedFormRegressor
     from dams.estimators.filtered import FilteredEstimator, MissingnessFilter
+    from dams.estimators.summary import Summary
     from dams.estimators.two_way import TwoWayEstimator, TwoWayFilter
 
 # Resolved on first use: who needs one adjustment does not load the others.
@@ -13,11 +14,19 @@ _EXPORTS = {
     "ClosedFormRegressor": "dams.estimators.closed_form",
     "FilteredEstimator": "dams.estimators.filtered",
     "MissingnessFilter": "dams.estimators.filtered",
+    "Summary": "dams.estimators.summary",
     "TwoWayEstimator": "dams.estimators.two_way",
     "TwoWayFilter": "dams.estimators.two_way",
 }
 
-__all__ = ["ClosedFormRegressor", "FilteredEstimator", "MissingnessFilter", "TwoWayEstimator", "TwoWayFilter"]
+__all__ = [
+    "ClosedFormRegressor",
+    "FilteredEstimator",
+    "MissingnessFilter",
+    "Summary",
+    "TwoWayEstimator",
+    "TwoWayFilter",
+]
 
 
 def __getattr__(name: str) -> Any:

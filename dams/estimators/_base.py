@@ -114,15 +114,20 @@ def compare_with_target(
     )
     known = resolve_columns(always_recorded, X.shape[1], names, parameter="always_recorded")
     warn_of_marks(X, target, names, known)
-    few = np.flatnonzero((counts[0] < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source) & ~known)
+    warn_of_few_values(counts[0], relative, names, known)
+    return target, relative
+
+
+def warn_of_few_values(count_source: np.ndarray, relative: RelativeMissingness, names: Any, known: np.ndarray) -> None:
+    """Warn of columns, other than those known to be always recorded, that the source hardly has and the target has."""
+    few = np.flatnonzero((count_source < FEW_VALUES) & (relative.q_target >= FAR_MORE * relative.q_source) & ~known)
     if few.size:
         warn_user(
-            f"The source has a value in {counts[0][few].min()} of {X.shape[0]} rows of "
+            f"The source has a value in {count_source[few].min()} of {relative.n_source} rows of "
             f"{describe_columns(few, names)}, which the target has at least {FAR_MORE} times as often: what is "
             "learned from so few rows decides many predictions, and may be wrong by any factor. Drop what the source "
             "hardly records from both."
         )
-    return target, relative
 
 
 def draw_streams(random_state: Any, n_draws: int) -> tuple[np.random.Generator, list[np.random.Generator]]:

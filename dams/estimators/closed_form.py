@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,15 +14,15 @@ from dams._rows import resolve_row_groups
 from dams._sklearn import StrOptions, fit_context
 from dams._validation import refuse_text_labels
 from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn, warn_if_constant
-from dams.estimators.folds import Columns, FoldedMoments
+from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments
 from dams.estimators.stabilise import Gram, StabilisedFit, fit_stabilised
+from dams.estimators.summary import Summary, compare_summaries, refuse_unlike
 from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
 
 # Standard errors by which means that are known without loss must differ to speak of another population.
 CLEARLY = 4.0
-_Rows = tuple[Any, np.ndarray | None, np.ndarray | None]  # covariates, labels, groups of rows
 
 
 def adjust_moments(
@@ -49,16 +48,21 @@ def adjust_moments(
     )
 
 
-def _mix_differs(X: Any, target: Any, always: np.ndarray) -> bool:
+def _mix_differs(source: FoldedMoments, target: FoldedMoments) -> bool:
     """Whether the mean of a column that is always recorded clearly differs between the places."""
+    always = source.columns.always
+    if always is None:
+        return False
     means, variances = [], []
-    for rows in (X, target):
-        values = rows[:, np.flatnonzero(always)]
-        values = values.toarray() if sparse.issparse(values) else values
-        means.append(values.mean(axis=0))
-        variances.append(values.var(axis=0) / len(values))
+    for folds in (source, target):
+        shares = np.array([part.n for part in folds.parts]) / folds.n
+        mean = np.stack([part.mean[always] for part in folds.parts])
+        square = np.stack([np.diagonal(part.covariance)[always] for part in folds.parts]) + mean**2
+        means.append(shares @ mean)
+        variances.append((shares @ square - means[-1] ** 2) / folds.n)
     gap = np.abs(means[1] - means[0])
-    return bool((gap > CLEARLY * np.sqrt(variances[0] + variances[1]) + 1e-12 * np.abs(means[0])).any())
+    error = np.sqrt(np.maximum(variances[0] + variances[1], 0))
+    return bool((gap > CLEARLY * error + 1e-12 * np.abs(means[0])).any())
 
 
 class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -79,7 +83,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Whether to choose, for each label, between the closed form, kept positive definite and calm by a ridge, and
         predictors that adjust less, down to least squares on the source (`dams.estimators.stabilise`). `choice_` names
         what was taken. Labels are centred. False gives the paper's formula as printed, which inverts whatever M it
-        gets. The choice is made over ten folds of the rows that do not depend on their order. Some sixty d × d matrices
+        gets. The choice is made over ten folds, into which a row falls by a hash of what it holds, or of its id
+        where `fit` has `groups`: so neither the order of rows nor how they come in chunks matters; ids also keep the
+        folds in other units and another order of columns. Some sixty d × d matrices
         are held: 0.7 GB and half a minute for 1,200 columns. With many thousand columns take False.
     always_recorded : list of columns, mask or None
         Columns that neither domain ever loses, such as age or sex, by name, position or mask. A zero is then a value
@@ -173,61 +179,113 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
             least squares; so does leaving it out, with a warning.
         groups, groups_target : array of shape (n_s,) and (n_t,), or None
-            Which rows belong together, such as those of one patient. They are held out together when the choice of
-            `stabilise` is made.
+            Ids of rows that belong together, such as those of one patient. They are held out together when the choice
+            of `stabilise` is made.
         """
         refuse_text_labels(y)
         X, y = read_rows(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         labels = np.asarray(y, dtype=float).reshape(len(y), -1)
-        self.relative_missingness_: RelativeMissingness | None = None
-        # Those of an earlier fit with target data would stand beside coefficients that they do not belong to.
-        for name in ("choice_", "shrinkage_", "weight_", "ridge_"):
-            self.__dict__.pop(name, None)
         warn_if_constant(labels)
         X_target = target_or_warn(X_target)
         columns = self._known_columns(X.shape[1])
-        rows = resolve_row_groups(groups, X.shape[0], parameter="groups")
+        resolve_row_groups(groups, X.shape[0], parameter="groups")
         if X_target is None:
-            fit = least_squares(Moments.of(X, labels), fit_intercept=self.fit_intercept)
-        else:
-            target, self.relative_missingness_ = compare_with_target(
-                self,
-                X,
-                X_target,
-                always_recorded=self.always_recorded,
-                column_groups=self.column_groups,
-                groups=groups,
-                groups_target=groups_target,
-            )
-            rows_target = resolve_row_groups(groups_target, target.shape[0], parameter="groups_target")
-            fit = self._fit_adjusted((X, labels, rows), (target, None, rows_target), columns)
-        self.coef_ = fit.coef[:, 0] if y.ndim == 1 else fit.coef.T
-        self.intercept_ = float(fit.intercept[0]) if y.ndim == 1 else fit.intercept
-        self.rank_, self.condition_ = fit.rank, fit.condition
-        if isinstance(fit, StabilisedFit):
-            self.choice_ = str(fit.kind[0]) if y.ndim == 1 else fit.kind
-            self.shrinkage_, self.weight_, self.ridge_ = (
-                float(values[0]) if y.ndim == 1 else values for values in (fit.shrinkage, fit.weight, fit.ridge)
-            )
-        return self
+            return self._fit_folds(FoldedMoments.of(X, labels, n_folds=1), None, None, one_label=y.ndim == 1)
+        target, relative = compare_with_target(
+            self,
+            X,
+            X_target,
+            always_recorded=self.always_recorded,
+            column_groups=self.column_groups,
+            groups=groups,
+            groups_target=groups_target,
+        )
+        here, there = (
+            FoldedMoments.of(rows, Y, groups=ids, columns=columns, n_folds=self._n_folds)
+            for rows, Y, ids in ((X, labels, groups), (target, None, groups_target))
+        )
+        return self._fit_folds(here, there, relative, one_label=y.ndim == 1)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_summaries(self, source: Summary, target: Summary | None) -> ClosedFormRegressor:
+        """Fit on summaries of labelled source rows and of unlabelled target rows, as `fit` does on the rows.
+
+        The coefficients are those of `fit` on all rows, up to rounding. With `stabilise` they are so where no two rows
+        in different chunks have the same covariates, or ids were given as `groups`: folds are dealt by what a row
+        holds, and its copies, within a chunk, in turn. Otherwise folds differ in copies, and another choice may be made
+        where two are about as good. What `fit` warns of by looking at values (columns that look centred, imputed or
+        like codes) is not seen in summaries.
+
+        Parameters
+        ----------
+        source, target : Summary
+            The target's may be None, which means no shift: ordinary least squares.
+        """
+        # Checked before the first look inside.
+        refuse_unlike(source, target)
+        self._column_names = source.feature_names
+        self.n_features_in_ = source.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if source.feature_names is not None and all(isinstance(name, str) for name in source.feature_names):
+            self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+        columns = self._known_columns(source.n_features)
+        here = source.fold(columns)
+        whole = here.merged()
+        assert whole.label_mean is not None and whole.label_variance is not None
+        constant = whole.label_variance <= 1e-20 * whole.label_mean**2
+        warn_if_constant(whole.label_mean[None, constant])
+        if target is None:
+            return self._fit_folds(here, None, None, one_label=source.one_label)
+        source.refuse_other_use(columns, self._n_folds, name="source")
+        target.refuse_other_use(columns, self._n_folds, name="target")
+        known = np.zeros(source.n_features, dtype=bool) if columns.always is None else columns.always
+        relative = compare_summaries(source, target, known)
+        return self._fit_folds(here, target.fold(columns), relative, one_label=source.one_label)
+
+    @property
+    def _n_folds(self) -> int:
+        return N_FOLDS if self.stabilise else 1
 
     def _known_columns(self, n_features: int) -> Columns:
         always, groups = known_columns(self.always_recorded, self.column_groups, n_features, names_of(self))
         grouped = groups.max(initial=-1) + 1 < n_features
         return Columns(always if always.any() else None, groups if grouped else None)
 
-    def _fit_adjusted(self, source: _Rows, target: _Rows, columns: Columns) -> LinearFit:
-        assert self.relative_missingness_ is not None
-        r, gram = self.relative_missingness_.r, self.gram
-        if gram == "pooled" and columns.always is not None and _mix_differs(source[0], target[0], columns.always):
+    def _fit_folds(
+        self,
+        source: FoldedMoments,
+        target: FoldedMoments | None,
+        relative: RelativeMissingness | None,
+        *,
+        one_label: bool,
+    ) -> ClosedFormRegressor:
+        """Fit on moments; without a target, by least squares on the source."""
+        self.relative_missingness_ = relative
+        # Those of an earlier fit with target data would stand beside coefficients that they do not belong to.
+        for name in ("choice_", "shrinkage_", "weight_", "ridge_"):
+            self.__dict__.pop(name, None)
+        gram: Gram = self.gram
+        fit: LinearFit
+        if target is not None and gram == "pooled" and _mix_differs(source, target):
             # The target's Gram matrix is then that of another population than the labels'.
             gram = "source"
-        if self.stabilise:
-            here, there = (FoldedMoments.of(X, Y, groups=g, columns=columns) for X, Y, g in (source, target))
-            return fit_stabilised(here, there, r, gram=gram, fit_intercept=self.fit_intercept)
-        labelled, unlabelled = (Moments.of(X, Y) for X, Y, _ in (source, target))
-        adjusted = adjust_moments(labelled, unlabelled, r, gram=gram, groups=columns.groups)
-        return least_squares(adjusted, fit_intercept=self.fit_intercept)
+        if target is None or relative is None:
+            fit = least_squares(source.merged(), fit_intercept=self.fit_intercept)
+        elif self.stabilise:
+            fit = fit_stabilised(source, target, relative.r, gram=gram, fit_intercept=self.fit_intercept)
+        else:
+            moments, groups = (source.merged(), target.merged()), source.columns.groups
+            adjusted = adjust_moments(*moments, relative.r, gram=gram, groups=groups)
+            fit = least_squares(adjusted, fit_intercept=self.fit_intercept)
+        self.coef_ = fit.coef[:, 0] if one_label else fit.coef.T
+        self.intercept_ = float(fit.intercept[0]) if one_label else fit.intercept
+        self.rank_, self.condition_ = fit.rank, fit.condition
+        if isinstance(fit, StabilisedFit):
+            self.choice_ = str(fit.kind[0]) if one_label else fit.kind
+            self.shrinkage_, self.weight_, self.ridge_ = (
+                float(values[0]) if one_label else values for values in (fit.shrinkage, fit.weight, fit.ridge)
+            )
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of rows observed in the target domain."""

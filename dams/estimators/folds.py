@@ -1,12 +1,13 @@
-"""Folds of rows that depend on what the rows hold, not on their order, and the moments of each fold."""
+"""Folds of rows that follow from what each row holds, wherever it stands, and the moments of each fold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from dams.missingness import canonical_csr
@@ -16,10 +17,7 @@ from dams.relative import count_nonzero
 Array = np.ndarray
 
 N_FOLDS = 10
-# Values are rounded to 2⁻²⁰ of their column's largest and weighted by whole numbers up to 2³¹/d, so that sums over the
-# columns are whole numbers below 2⁵³: exact in any order, dense or sparse.
-STEPS = 2**20
-# Rows of a dense array that are rounded at a time; so many stay in the cache.
+# Rows of a dense array that are hashed at a time; so many stay in the cache.
 BLOCK = 2048
 
 
@@ -76,13 +74,22 @@ class FoldedMoments:
     ) -> FoldedMoments:
         """Put the rows of X (dense or CSR) and of the label columns Y into the folds of `assign_folds`."""
         columns = Columns() if columns is None else columns
+        if n_folds == 1:
+            return cls((Moments.of(X, Y),), columns.count_recorded(X)[None], columns)
         folds = assign_folds(X, Y, groups=groups, n_folds=n_folds)
         parts, counts = [], []
-        for rows in np.split(np.argsort(folds, kind="stable"), np.cumsum(np.bincount(folds))[:-1]):
+        sizes = np.bincount(folds, minlength=n_folds)
+        for rows in np.split(np.argsort(folds, kind="stable"), np.cumsum(sizes)[:-1]):
             held = X[rows]
-            parts.append(Moments.of(held, None if Y is None else Y[rows]))
+            labels = None if Y is None else Y[rows]
+            parts.append(Moments.of(held, labels) if len(rows) else _no_moments(X.shape[1], labels))
             counts.append(columns.count_recorded(held))
         return cls(tuple(parts), np.array(counts), columns)
+
+    def __add__(self, other: FoldedMoments) -> FoldedMoments:
+        """Folded moments of the rows of both, fold by fold."""
+        parts = tuple(merge(pair) for pair in zip(self.parts, other.parts, strict=True))
+        return replace(self, parts=parts, counts=self.counts + other.counts)
 
     @property
     def n(self) -> int:
@@ -103,7 +110,10 @@ class FoldedMoments:
 
 
 def merge(parts: Sequence[Moments]) -> Moments:
-    """Moments of the rows of all parts together."""
+    """Moments of the rows of all parts together, by the update of Chan, Golub and LeVeque; parts may be empty."""
+    parts = [part for part in parts if part.n] or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
 
     def stack(field: str) -> Array:
         return np.stack([getattr(part, field) for part in parts])
@@ -122,103 +132,119 @@ def merge(parts: Sequence[Moments]) -> Moments:
     return Moments(n, mean, covariance, label_mean, label_covariance, label_variance)
 
 
-def assign_folds(X: Any, Y: Array | None = None, *, groups: Array | None = None, n_folds: int = N_FOLDS) -> Array:
-    """Return the fold of every row, 0 to n_folds − 1, at most as many as there are rows or groups.
+def _no_moments(n_features: int, Y: Array | None) -> Moments:
+    """Moments of no rows, which `merge` leaves out."""
+    mean, covariance = np.zeros(n_features), np.zeros((n_features, n_features))
+    if Y is None:
+        return Moments(0, mean, covariance)
+    k = Y.shape[1]
+    return Moments(0, mean, covariance, np.zeros(k), np.zeros((n_features, k)), np.zeros(k))
 
-    Rows are sorted by a number made of their covariates, ties by the labels, and then dealt out by one fixed shuffle.
-    So folds are of one size and as good as random, and another order of rows gives the same moments in every fold: only
-    rows that are equal can change places. Nor do they depend on the units of the columns, as far as rounding to a
-    millionth of a column's largest value allows, nor on their order, unless columns have the same sum. Rows of one
-    group, such as those of a patient, share a fold; a group's number is the sum of its rows' numbers.
+
+def pair_folds(source: FoldedMoments, target: FoldedMoments) -> tuple[FoldedMoments, FoldedMoments]:
+    """Return both with the folds that have rows in both; rows of other folds join the first of these.
+
+    Tables of a few dozen rows leave folds empty. What is held out must have rows of either domain.
+    """
+    here, there = (np.array([part.n for part in folded.parts]) for folded in (source, target))
+    kept = (here > 0) & (there > 0)
+    if kept.all():
+        return source, target
+    return _join(source, kept), _join(target, kept)
+
+
+def _join(folded: FoldedMoments, kept: Array) -> FoldedMoments:
+    """Keep some folds; the rows of the others join the first of them, or become one fold where none is kept."""
+    chosen = np.flatnonzero(kept)
+    first = [fold for fold in range(len(kept)) if not kept[fold] or fold in chosen[:1]]
+    parts = merge([folded.parts[fold] for fold in first]), *(folded.parts[fold] for fold in chosen[1:])
+    counts = np.vstack([folded.counts[first].sum(axis=0), folded.counts[chosen[1:]]])
+    return replace(folded, parts=parts, counts=counts)
+
+
+def assign_folds(X: Any, Y: Array | None = None, *, groups: Array | None = None, n_folds: int = N_FOLDS) -> Array:
+    """Return the fold of every row, 0 to n_folds − 1, a hash of what the row holds.
+
+    A row's fold follows from its covariates and their places alone: it is the same in another order of rows, in a part
+    of the table, and whatever else the table holds, so that folds of parts add up to those of the whole. They are as
+    good as random, so that of a few dozen rows some folds may be empty. Copies of a row within a table are told apart
+    by their labels and numbered, and all but the first are dealt out by that number: a table of few different rows has
+    folds as well. That depends on the table; ids as `groups` make the folds of copies follow from the ids alone.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     Y : array of shape (n, k), or None
-        Labels, which decide between rows of equal covariates, the first column before the second.
+        Labels, which number the copies of a row, the first column before the second. Nothing else depends on them: all
+        labels that are fitted to X share the folds, in any unit.
     groups : array of shape (n,), or None
-        Which rows belong together; their names do not matter.
+        Ids of rows that belong together and share a fold, a hash of the id alone.
     """
-    numbers = _row_numbers(X)
     if groups is not None:
-        group = np.unique(groups, return_inverse=True)[1]
-        keys = [_sum_by(group, numbers), *(_sum_by(group, _label_numbers(y)) for y in (() if Y is None else Y.T))]
-        return _deal(np.lexsort(keys[::-1]), n_folds)[group]
-    order = np.argsort(numbers)
-    if Y is not None and (np.diff(numbers[order]) == 0).any():
-        order = np.lexsort([numbers, *(_label_numbers(y) for y in Y.T)][::-1])
-    return _deal(order, n_folds)
+        return _to_folds(hash_ids(groups), n_folds)
+    numbers = hash_rows(X)
+    ordered = np.sort(numbers)
+    if (ordered[1:] == ordered[:-1]).any():
+        numbers = _tell_copies_apart(numbers, Y)
+    return _to_folds(numbers, n_folds)
 
 
-def _deal(order: Array, n_folds: int) -> Array:
-    """Fold of every item, from a shuffle that is the same for every order of equally many items.
+def hash_rows(X: Any) -> Array:
+    """A number of 64 bits for every row, the same for dense rows and those of a CSR matrix.
 
-    Equal items stand side by side in `order`. Dealt out in turn they would make folds that are copies of each other,
-    and what is held out would be no test.
+    The words of the float64 values, times an odd number for each column, summed modulo 2⁶⁴; a zero of either sign adds
+    nothing. Upper halves are first mixed into lower ones, since those of whole numbers are zero.
     """
-    folds = np.empty(len(order), dtype=np.intp)
-    folds[order] = np.random.default_rng(0).permutation(len(order)) % n_folds
-    return folds
-
-
-def _row_numbers(X: Any) -> Array:
-    """A whole number for every row that depends on the row, and on the columns as sets of values."""
+    keys = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
     if sparse.issparse(X):
         csr = canonical_csr(X)
-        largest = abs(csr).max(axis=0).toarray().ravel()
-        factors = _factors(largest)
-        weights = _weights(np.bincount(csr.indices, csr.data, minlength=csr.shape[1]), largest)
-        rounded = np.rint(csr.data * factors[csr.indices])
-        return (sparse.csr_array((rounded, csr.indices, csr.indptr), shape=csr.shape) @ weights).astype(np.int64)
-    largest = _largest(X)
-    factors, weights = _factors(largest), _weights(np.ones(len(X)) @ X, largest)
-    numbers = np.empty(len(X))
+        return np.asarray(sparse.csr_array((_words(csr.data), csr.indices, csr.indptr), shape=csr.shape) @ keys)
+    numbers = np.empty(len(X), dtype=np.uint64)
     for start in range(0, len(X), BLOCK):
-        rounded = X[start : start + BLOCK] * factors
-        numbers[start : start + BLOCK] = np.rint(rounded, out=rounded) @ weights
-    return numbers.astype(np.int64)
+        numbers[start : start + BLOCK] = np.einsum("ij,j->i", _words(X[start : start + BLOCK]), keys)
+    return numbers
 
 
-def _largest(X: Array, *, side_by_side: int = 64) -> Array:
-    """The largest absolute value of every column; rows side by side, as numpy reduces short ones slowly."""
-    n, d = X.shape
-    height = n // side_by_side if X.flags.c_contiguous else 0
-    parts = [X[height * side_by_side :], X[: height * side_by_side].reshape(height, side_by_side * d)]
-    extremes = [np.maximum(part.max(axis=0), -part.min(axis=0)) for part in parts if len(part)]
-    return np.concatenate([extreme.reshape(-1, d) for extreme in extremes]).max(axis=0)
+def hash_ids(ids: Any) -> Array:
+    """A number of 64 bits for every id: equal whole numbers of any type have one, and equal text."""
+    values = np.asarray(ids)
+    if values.dtype.kind == "f" and (values == np.rint(values)).all():
+        values = values.astype(np.int64)
+    return pd.util.hash_array(values.astype(np.int64) if values.dtype.kind in "iub" else values.astype(object))
 
 
-def _factors(largest: Array) -> Array:
-    """Bring columns to [−STEPS, STEPS]; one that is zero, or as good as, stays."""
-    usable = largest > np.finfo(float).tiny * STEPS
-    return np.where(usable, STEPS / np.where(usable, largest, 1.0), 0.0)
+def _words(values: Array) -> Array:
+    words = (values + 0.0).view(np.uint64)  # −0 becomes 0
+    words ^= words >> np.uint64(32)
+    return words
 
 
-def _weights(sums: Array, largest: Array) -> Array:
-    """Whole numbers that tell columns apart by their sums in units of their largest value, equals by their place.
+def _tell_copies_apart(numbers: Array, Y: Array | None) -> Array:
+    """Give every copy of a row but the first a number of its own, in the order of the labels.
 
-    A sum's last digits depend on the order of rows. They are far below the 1/256 to which it is rounded.
+    A copy's number depends on all rows of the table: the copies in another part of it are dealt out anew.
     """
-    whole = np.rint(sums * _factors(largest) / (STEPS / 256)).astype(np.int64)
-    order = np.argsort(whole, kind="stable")
-    starts = np.flatnonzero(np.diff(whole[order], prepend=whole[order[0]] - 1))
-    place = np.empty_like(whole)
-    place[order] = np.arange(len(whole)) - np.repeat(starts, np.diff(starts, append=len(whole)))
-    mixed = (whole * 1_000_003 + place).astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(31)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(29)
-    return 1.0 + (mixed % np.uint64(max(2**31 // len(sums), 1))).astype(float)
+    rows = np.flatnonzero(pd.Series(numbers).duplicated(keep=False))
+    # Turned so that the largest is positive, as −y must be fitted by −β.
+    labels = [] if Y is None else [-y[rows] if -y.min() > y.max() else y[rows] for y in Y.T]
+    rows = rows[np.lexsort([*labels[::-1], numbers[rows]])]
+    ordered = numbers[rows]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    place = (np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))).astype(np.uint64)
+    apart = numbers.copy()
+    apart[rows] += np.where(place > 0, _mix(place + numbers.sum()), np.uint64(0))
+    return apart
 
 
-def _label_numbers(y: Array) -> Array:
-    """Labels rounded like a column; turned so that the largest is positive, as −y must be fitted by −β."""
-    sign = -1.0 if -y.min() > y.max() else 1.0
-    return np.rint(sign * y * _factors(np.abs(y).max(keepdims=True))).astype(np.int64)
+def _to_folds(numbers: Array, n_folds: int) -> Array:
+    return (_mix(numbers) % np.uint64(n_folds)).astype(np.intp)
 
 
-def _sum_by(group: Array, numbers: Array) -> Array:
-    """Sums over groups, whole numbers that wrap around, so that their order does not matter."""
-    sums = np.zeros(group.max() + 1, dtype=np.uint64)
-    np.add.at(sums, group, numbers.astype(np.uint64) * np.uint64(0xD1B54A32D192ED03))
-    return sums
+def _mix(words: Array) -> Array:
+    """Spread words of 64 bits, as splitmix64 does."""
+    words = words * np.uint64(0x9E3779B97F4A7C15)
+    words ^= words >> np.uint64(30)
+    words *= np.uint64(0xBF58476D1CE4E5B9)
+    words ^= words >> np.uint64(27)
+    words *= np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 
-from dams.estimators.folds import FoldedMoments
+from dams.estimators.folds import FoldedMoments, pair_folds
 from dams.least_squares import LinearFit, smallest_eigenvalue, solve_definite, solve_symmetric
 from dams.moments import Moments
 
@@ -182,6 +182,7 @@ def fit_stabilised(
     gram
         Which α are candidates: several ("pooled"), 0 ("source"), or 0 and 1 ("target").
     """
+    source, target = pair_folds(source, target)
     setting = _Setting(fit_intercept, source.columns.groups)
     counts = source.counts.sum(axis=0), target.counts.sum(axis=0)
     whole = _System(source.merged(), target.merged(), counts, r, setting)
