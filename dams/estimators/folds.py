@@ -78,7 +78,7 @@ class FoldedMoments:
         columns = Columns() if columns is None else columns
         folds = assign_folds(X, Y, groups=groups, n_folds=n_folds)
         parts, counts = [], []
-        for rows in np.split(np.argsort(folds, kind="stable"), np.cumsum(np.bincount(folds))[:-1]):
+        for rows in split_folds(folds):
             held = X[rows]
             parts.append(Moments.of(held, None if Y is None else Y[rows]))
             counts.append(columns.count_recorded(held))
@@ -150,6 +150,11 @@ def assign_folds(X: Any, Y: Array | None = None, *, groups: Array | None = None,
     return _deal(order, n_folds)
 
 
+def split_folds(folds: Array) -> list[Array]:
+    """Positions of the rows of every fold."""
+    return np.split(np.argsort(folds, kind="stable"), np.cumsum(np.bincount(folds))[:-1])
+
+
 def _deal(order: Array, n_folds: int) -> Array:
     """Fold of every item, from a shuffle that is the same for every order of equally many items.
 
@@ -165,7 +170,8 @@ def _row_numbers(X: Any) -> Array:
     """A whole number for every row that depends on the row, and on the columns as sets of values."""
     if sparse.issparse(X):
         csr = canonical_csr(X)
-        largest = abs(csr).max(axis=0).toarray().ravel()
+        largest = np.zeros(csr.shape[1])
+        np.maximum.at(largest, csr.indices, np.abs(csr.data))
         factors = _factors(largest)
         weights = _weights(np.bincount(csr.indices, csr.data, minlength=csr.shape[1]), largest)
         rounded = np.rint(csr.data * factors[csr.indices])
