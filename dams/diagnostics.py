@@ -6,6 +6,7 @@ What is computed, and how it is judged, is in `dams._ucar_statistics`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ from scipy.stats import norm
 from dams._columns import known_columns
 from dams._registry import load
 from dams._rows import resolve_row_groups
-from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Domain, Known, PooledRanks, all_checks, judge
+from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Domain, Known, PooledRanks, all_checks, judge
+from dams._ucar_wide import choose_pairs, is_wide, make_wide_domains, wide_checks
 from dams._validation import check_covariates, check_draws, column_names, match_columns
 from dams.relative import count_nonzero, warn_without_zeros
 
@@ -53,6 +55,8 @@ class UCARReport:
         The fewest features that take part in all checks with p_value < alpha, found greedily.
     not_checked : str
         Where there is no check at all, why.
+    pairs_left_out : int
+        Pairs of features that were not looked at, as the table is wide.
     """
 
     p_value: float
@@ -63,6 +67,7 @@ class UCARReport:
     n_source: int
     n_target: int
     not_checked: str = ""
+    pairs_left_out: int = 0
 
     @property
     def rejected(self) -> bool:
@@ -85,6 +90,8 @@ class UCARReport:
     def __str__(self) -> str:
         of_loss = self.checks[self.checks["kind"] != POPULATION]
         size = f"{len(of_loss)} checks, {self.n_source:,} source and {self.n_target:,} target rows"
+        if self.pairs_left_out:
+            size += f"; {self.pairs_left_out:,} pairs that fewer rows show were left out"
         if of_loss.empty:
             return f"UCAR could not be checked: {self.not_checked} ({size}).{self._population()}"
         if not self.rejected:
@@ -251,8 +258,7 @@ def check_ucar(
     )
     lost = ~known.always_recorded
     warn_without_zeros(count_nonzero(source)[lost], count_nonzero(target)[lost], source.shape[0], target.shape[0])
-    ranks = PooledRanks(source, target)
-    checks = all_checks(Domain(source, ranks, rows[0]), Domain(target, ranks, rows[1]), known)
+    checks, n_with_values, left_out = _make_checks(source, target, rows, known)
     errors = float(norm.ppf(1 - alpha / 2))
     judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
     names = _names(given, source.shape[1])
@@ -270,8 +276,22 @@ def check_ucar(
         alpha=alpha,
         n_source=source.shape[0],
         n_target=target.shape[0],
-        not_checked="" if len(of_loss) else _why_nothing(int(lost.sum()), len(ranks.columns)),
+        not_checked="" if len(of_loss) else _why_nothing(int(lost.sum()), n_with_values),
+        pairs_left_out=left_out,
     )
+
+
+def _make_checks(source: Any, target: Any, rows: tuple[Any, Any], known: Known) -> tuple[Iterator[Checks], int, int]:
+    """All checks, the number of features with several nonzero values, and that of pairs that are not checked."""
+    if not is_wide(source, target):
+        ranks = PooledRanks(source, target)
+        domains = Domain(source, ranks, rows[0]), Domain(target, ranks, rows[1])
+        return all_checks(*domains, known), len(ranks.columns), 0
+    here, there, ranked = make_wide_domains(source, target, rows)
+    pairs = choose_pairs(here, there, known)
+    n_lost = int((~known.always_recorded).sum())
+    checks = wide_checks(here, there, ranked, known, pairs, (source, target), rows)
+    return checks, int(ranked.sum()), n_lost * (n_lost - 1) // 2 - len(pairs[0])
 
 
 def _names(given: list[Any] | None, n_features: int) -> list[str]:
