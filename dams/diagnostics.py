@@ -330,11 +330,15 @@ def _cover(checks: pd.DataFrame, alpha: float) -> list[str]:
     """
     size = _involved(checks).pow(2).groupby(level=0).mean()
     left = checks[checks["p_value"] < alpha]
+    # Positions among the names, −1 where a check has one feature.
+    first, second = (size.index.get_indexer(pd.Index(left[name])) for name in ("feature", "other"))
     suspects: list[str] = []
-    while len(left):
-        count = _involved(left).groupby(level=0).size()
-        suspects.append(max(count.index, key=lambda name: (count[name], size[name])))
-        left = left[(left["feature"] != suspects[-1]) & (left["other"] != suspects[-1])]
+    while len(first):
+        count = np.bincount(first, minlength=len(size)) + np.bincount(second[second >= 0], minlength=len(size))
+        worst = int(np.argmax(np.where(count == count.max(), size.to_numpy(), -np.inf)))
+        suspects.append(size.index[worst])
+        others = (first != worst) & (second != worst)
+        first, second = first[others], second[others]
     return suspects
 
 

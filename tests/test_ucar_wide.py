@@ -109,13 +109,14 @@ def screened(runs, monkeypatch, *, dependent):
     rejected = []
     for seed in range(runs):
         rng = np.random.default_rng([seed, 7])
-        n, d = 600, 25
+        n, d = 1000, 25
         X = topics(n, d, rng)
         rates = rng.uniform(0, 0.6, (2, d))
         source = apply_missingness(X[:n], rates[0], random_state=rng)
         target = apply_missingness(X[n:], rates[1], random_state=rng)
         if dependent:
-            cause = np.argmax((X != 0).mean(axis=0))
+            shares = (X != 0).mean(axis=0)
+            cause = np.argmax(np.where(shares < 0.6, shares, 0))
             lost = X[n:, cause] != 0
             target[lost] *= (rng.random((lost.sum(), d)) >= 0.8) | (np.arange(d) == cause)
         report = check_ucar(sparse.csr_array(source), sparse.csr_array(target), random_state=rng, n_bootstrap=300)
