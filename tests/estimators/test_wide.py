@@ -63,6 +63,27 @@ def test_the_choice_is_that_of_the_moments_by_fold(gram, make, intercept, monkey
     assert len(seen) > 1
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_products_without_a_fold_are_those_of_its_moments(make, intercept):
+    source, Y, _, _ = shifted(n=60)
+    columns = Columns(None, np.arange(12) // 2)
+    rows = FoldedRows(make(source), Y, None, columns, intercept=intercept)
+    moments = FoldedMoments.of(make(source), Y, columns=columns)
+    V = np.random.default_rng(1).normal(size=(12, 10, 3))
+    products, cross, whole = rows.multiply_without(V), rows.cross_without(), rows.together_whole()
+    for fold in range(10):
+        left = moments.without(fold)
+        second, label = (left.covariance, left.label_covariance) if intercept else (left.gram, left.cross)
+        np.testing.assert_allclose(products[:, fold], second @ V[:, fold], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(cross[:, fold], label, rtol=1e-9, atol=1e-12)
+        within = np.where(np.equal.outer(columns.groups, columns.groups), left.gram, 0)
+        np.testing.assert_allclose(rows.together_without(fold, whole).toarray(), within, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(rows.means_without[fold], left.mean)
+        held = moments.parts[fold]
+        np.testing.assert_allclose(rows.cross_of(fold), held.label_covariance if intercept else held.cross, atol=1e-12)
+
+
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_columns_lost_together_are_moved_as_one(make, monkeypatch):
     source, Y, target, _ = shifted(together=True)
