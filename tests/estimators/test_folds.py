@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -57,6 +57,8 @@ def test_sorted_rows_give_the_folds_of_shuffled_rows():
 def test_folds_do_not_depend_on_order_or_units_of_columns(seed, factor):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(150, 5)) * (rng.random((150, 5)) < 0.6)
+    # Columns are told apart by their sums, in 256ths of the largest value; equals by their place.
+    assume(len(np.unique(np.rint(256 * X.sum(axis=0) / np.abs(X).max(axis=0)))) == 5)
     units = factor ** rng.uniform(-1, 1, 5)
     order = rng.permutation(5)
     np.testing.assert_array_equal(assign_folds((X * units)[:, order]), assign_folds(X))
