@@ -196,6 +196,10 @@ def check_ucar(
     the p-values are those of the largest statistic under a multiplier bootstrap over blocks of rows, so they hold for
     all checks at once, however dependent.
 
+    Of more than 700 features, counted twice if they have ranks, not all pairs are checked: each feature goes with the
+    40 others of which most rows should show both, and `UCARReport.pairs_left_out` counts the rest. What depends on a
+    feature that it seldom occurs with is then missed.
+
     UCAR cannot be proved. Missingness that depends on a feature by the same factor in both domains leaves no trace,
     and does no harm. What does harm and is hardly seen, since labels are not looked at: loss that depends on the
     outcome and another share of cases (each found in one case of ten at n = 1,000, docs/check_ucar.md), another
