@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dams.missingness import canonical_csr
+
 Array = np.ndarray
 
 N_BLOCKS = 250
@@ -26,14 +28,12 @@ class PooledRanks:
     def __init__(self, source: Any, target: Any):
         self.values: dict[int, Array] = {}
         self.ranks: dict[int, Array] = {}
+        sides = [canonical_csr(side).tocsc() if sparse.issparse(side) else side for side in (source, target)]
         for j in range(source.shape[1]):
-            pooled = np.concatenate([_column(source, j), _column(target, j)])
-            pooled = pooled[pooled != 0]
-            values, counts = np.unique(pooled, return_counts=True)
+            pooled = np.concatenate([_stored(side, j) for side in sides])
+            values, ranks = rank_values(pooled[pooled != 0])
             if len(values) > 1:
-                self.values[j] = values
-                ranks = np.cumsum(counts) - (counts - 1) / 2
-                self.ranks[j] = (2 * (ranks - 0.5) / len(pooled) - 1).astype(np.float32)
+                self.values[j], self.ranks[j] = values, ranks.astype(np.float32)
         self.columns = np.array(sorted(self.values), dtype=int)
 
     def of(self, j: int, column: Array) -> Array:
@@ -46,11 +46,24 @@ class PooledRanks:
         return out
 
 
+def rank_values(pooled: Array) -> tuple[Array, Array]:
+    """Different values, in order, and their midranks scaled to (−1, 1)."""
+    values, counts = np.unique(pooled, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    return values, 2 * (ranks - 0.5) / max(len(pooled), 1) - 1
+
+
+def _stored(X: Any, j: int) -> Array:
+    """Values of a column, those of a CSC matrix without its zeros."""
+    return X.data[X.indptr[j] : X.indptr[j + 1]] if sparse.issparse(X) else X[:, j]
+
+
 def _column(X: Any, j: int) -> Array:
+    """A whole column of an array or a CSC matrix."""
     return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
 
 
-class Domain:
+class Blocks:
     """The rows of one domain in blocks, whose spread gives all variances.
 
     What is given by block are sums divided by the mean size of a block, so that their mean over blocks is the mean over
@@ -62,33 +75,68 @@ class Domain:
         Rows and features.
     worth : float
         Independent rows at least, as a share of n: 1 where every row stands alone.
-    feature : array of shape (d + v,)
-        The feature of each column of h: its presence, for all d, then its rank, for the v that have one.
-    h : array of shape (blocks, rows, d + v)
-        Short blocks end in rows of zeros. Single precision: sums of presences are exact, and those of ranks far more
-        so than the data.
+    block : array of shape (n,)
+        The block of every row.
     per_block : float
         Rows of a block, on average.
     share_of_rows : array of shape (blocks,)
         Rows of each block, as a multiple of that.
     """
 
-    def __init__(self, X: Any, ranks: PooledRanks, groups: Array | None = None) -> None:
-        self.n, self.d = X.shape
-        self.feature = np.concatenate([np.arange(self.d), ranks.columns])
-        # As many as tell whether there are more than levels; all of them would be as large as the table.
-        self.distinct = {j: values[: N_LEVELS + 1].copy() for j, values in ranks.ranks.items()}
+    def __init__(self, shape: tuple[int, int], groups: Array | None = None) -> None:
+        self.n, self.d = shape
         self.grouped = groups is not None
         members = np.arange(self.n) if groups is None else groups
         sizes_of_groups = np.bincount(members)
         self.worth = float(self.n / np.square(sizes_of_groups).sum())
         n_blocks = min(N_BLOCKS, len(sizes_of_groups) // 2)
         self.per_block = self.n / n_blocks
-        order = np.argsort(members % n_blocks, kind="stable")
-        self.sizes = np.bincount(members % n_blocks, minlength=n_blocks)
+        self.block = members % n_blocks
+        self.sizes = np.bincount(self.block, minlength=n_blocks)
         self.share_of_rows = self.sizes / self.per_block
-        self.h = np.zeros((n_blocks, self.sizes.max(), len(self.feature)), dtype=np.float32)
-        starts = np.repeat(np.arange(n_blocks) * self.sizes.max() - np.cumsum(self.sizes) + self.sizes, self.sizes)
+
+    @cached_property
+    def shares(self) -> Array:
+        """Shares of nonzeros by block, (blocks, d)."""
+        raise NotImplementedError
+
+    @cached_property
+    def q(self) -> Array:
+        """Shares of nonzeros, (d,)."""
+        return self.shares.mean(axis=0)
+
+    def with_variance(self, influence: Array, variance: Array, own: Array) -> Array:
+        """Scale block averages so that their mean has a given variance.
+
+        `variance` is that of independent rows under UCAR, with what both domains then share estimated from both. A
+        domain whose own estimate is off by chance would also misjudge its error, and the largest of many statistics
+        finds such cases. Where rows belong together, the blocks' variance keeps its ratio to `own`, that of
+        independent rows with this domain's own estimates: so much more (or less) do such rows vary.
+        """
+        measured = own if self.grouped else influence.var(axis=0, ddof=1) / len(influence)
+        return influence * np.sqrt(np.maximum(variance, 0) / np.where(measured > 0, measured, np.inf))
+
+
+class Domain(Blocks):
+    """The rows in blocks, as a dense array.
+
+    Attributes
+    ----------
+    feature : array of shape (d + v,)
+        The feature of each column of h: its presence, for all d, then its rank, for the v that have one.
+    h : array of shape (blocks, rows, d + v)
+        Short blocks end in rows of zeros. Single precision: sums of presences are exact, and those of ranks far more
+        so than the data.
+    """
+
+    def __init__(self, X: Any, ranks: PooledRanks, groups: Array | None = None) -> None:
+        super().__init__(X.shape, groups)
+        self.feature = np.concatenate([np.arange(self.d), ranks.columns])
+        # As many as tell whether there are more than levels; all of them would be as large as the table.
+        self.distinct = {j: values[: N_LEVELS + 1].copy() for j, values in ranks.ranks.items()}
+        order, most = np.argsort(self.block, kind="stable"), self.sizes.max()
+        self.h = np.zeros((len(self.sizes), most, len(self.feature)), dtype=np.float32)
+        starts = np.repeat(np.arange(len(self.sizes)) * most - np.cumsum(self.sizes) + self.sizes, self.sizes)
         place = np.empty(self.n, dtype=np.intp)
         place[order] = starts + np.arange(self.n)
         columns, rows = X.tocsc() if sparse.issparse(X) else X, self.h.reshape(-1, len(self.feature))
@@ -100,11 +148,6 @@ class Domain:
     def shares(self) -> Array:
         """Shares of nonzeros by block, (blocks, d)."""
         return self.h[:, :, : self.d].sum(axis=1).astype(float) / self.per_block
-
-    @cached_property
-    def q(self) -> Array:
-        """Shares of nonzeros, (d,)."""
-        return self.shares.mean(axis=0)
 
     def products(self, columns: Array) -> Array:
         """E[h_c h] of some columns by block, (blocks, columns, d + v)."""
@@ -139,17 +182,6 @@ class Domain:
             n_levels = 2
         real = np.arange(self.h.shape[1]) < self.sizes[:, None]
         return ((level[:, :, None] == np.arange(n_levels)) & real[:, :, None]).astype(np.float32)
-
-    def with_variance(self, influence: Array, variance: Array, own: Array) -> Array:
-        """Scale block averages so that their mean has a given variance.
-
-        `variance` is that of independent rows under UCAR, with what both domains then share estimated from both. A
-        domain whose own estimate is off by chance would also misjudge its error, and the largest of many statistics
-        finds such cases. Where rows belong together, the blocks' variance keeps its ratio to `own`, that of
-        independent rows with this domain's own estimates: so much more (or less) do such rows vary.
-        """
-        measured = own if self.grouped else influence.var(axis=0, ddof=1) / len(influence)
-        return influence * np.sqrt(np.maximum(variance, 0) / np.where(measured > 0, measured, np.inf))
 
 
 @dataclass(frozen=True)
@@ -201,7 +233,7 @@ class Checks:
 
 def share_checks(
     kind: str,
-    domains: tuple[Domain, Domain],
+    domains: tuple[Blocks, Blocks],
     features: tuple[Array, Array],
     parts: tuple[Array, Array],
     wholes: tuple[Array, Array],

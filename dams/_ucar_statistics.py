@@ -17,11 +17,22 @@ Checks are made and judged a few features at a time: all pairs of 500 features, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from dams._ucar_domains import MIN_ELSEWHERE, MIN_EXPECTED, N_BINS, N_BLOCKS, Checks, Domain, PooledRanks, share_checks
+from dams._ucar_domains import (
+    MIN_ELSEWHERE,
+    MIN_EXPECTED,
+    N_BINS,
+    N_BLOCKS,
+    Blocks,
+    Checks,
+    Domain,
+    PooledRanks,
+    share_checks,
+)
 from dams._ucar_known import Known, check_given, check_population, check_together
 
 __all__ = ["MIN_EXPECTED", "N_BLOCKS", "Checks", "Domain", "Known", "PooledRanks", "all_checks", "judge"]
@@ -72,28 +83,54 @@ def check_pairs(source: Domain, target: Domain, columns: Array, products: tuple[
     a, b = np.nonzero(known.independent(feature[columns][:, None], feature) & (feature[columns][:, None] < feature))
     i, j = feature[columns][a], feature[b]
     presence = np.searchsorted(columns, i)
+    means = [part.mean(axis=0) for part in products]
+    return compare_pairs(
+        domains,
+        (i, j),
+        (columns[a] >= source.d, b >= source.d),
+        [
+            PairSums(part[:, a, b], part[:, presence, j], mean[a, b], mean[presence, j], domain.squares(columns)[a, b])
+            for domain, part, mean in zip(domains, products, means, strict=True)
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """What one domain says of some pairs: E[h_i g_j] and E[b_i b_j] by block and over all rows, and E[h_i² g_j²]."""
+
+    product: Array  # (blocks, pairs)
+    presence: Array  # (blocks, pairs)
+    mean: Array
+    mean_presence: Array
+    square: Array
+
+
+def compare_pairs(
+    domains: tuple[Blocks, Blocks], features: tuple[Array, Array], by_value: tuple[Array, Array], sums: list[PairSums]
+) -> Checks:
+    """Checks of pairs from their sums; `by_value` says for either feature whether it enters by rank."""
+    i, j = features
+    source, target = domains
     exposure = [domain.n * domain.q[i] * domain.q[j] for domain in domains]
     total = np.maximum(exposure[0] + exposure[1], 1)
-
-    squares = [domain.squares(columns)[a, b] for domain in domains]
-    together = sum(domain.n * part.mean(axis=0) for domain, part in zip(domains, products, strict=True))
-    kappa = sum(domain.n * part for domain, part in zip(domains, squares, strict=True)) / total
-    U, V = together[a, b] / total, together[presence, j] / total
+    kappa = sum(domain.n * part.square for domain, part in zip(domains, sums, strict=True)) / total
+    U = sum(domain.n * part.mean for domain, part in zip(domains, sums, strict=True)) / total
+    V = sum(domain.n * part.mean_presence for domain, part in zip(domains, sums, strict=True)) / total
     estimates, influences, expected = [], [], []
-    for domain, part, square in zip(domains, products, squares, strict=True):
+    for domain, part in zip(domains, sums, strict=True):
         safe = np.where(domain.q > 0, domain.q, np.inf)
         both = safe[i] * safe[j]
-        ratios, relative = part[:, a, b] / both, domain.shares / safe
+        ratios, relative = part.product / both, domain.shares / safe
         estimates.append(ratios.mean(axis=0))
         influence = ratios - estimates[-1] * (relative[:, i] + relative[:, j] - domain.share_of_rows[:, None])
         s = 1 / safe[i] + 1 / safe[j] - 1
         variance = kappa / both - 2 * U**2 * s + U**2 * (s + 2 * V - 2)
-        expected.append(square / both)
-        own_u, own_v = estimates[-1], part[:, presence, j].mean(axis=0) / both
+        expected.append(part.square / both)
+        own_u, own_v = estimates[-1], part.presence.mean(axis=0) / both
         own = expected[-1] / both - 2 * own_u**2 * s + own_u**2 * (s + 2 * own_v - 2)
         influences.append(domain.with_variance(influence, variance / domain.n, own / domain.n))
     enough = np.minimum(exposure[0] * source.worth, exposure[1] * target.worth) * V >= MIN_EXPECTED
-    by_value = columns[a] >= source.d, b >= source.d
     for domain in domains:
         rest = domain.worth * _rest_of_table(domain, i, j, V)
         enough &= by_value[0] | by_value[1] | (rest >= MIN_ELSEWHERE)
@@ -101,7 +138,7 @@ def check_pairs(source: Domain, target: Domain, columns: Array, products: tuple[
     return Checks("pairs", i, j, difference, influence_of, expected[0], by_value).keep(enough)
 
 
-def _rest_of_table(domain: Domain, i: Array, j: Array, V: Array) -> Array:
+def _rest_of_table(domain: Blocks, i: Array, j: Array, V: Array) -> Array:
     """The least expected count in the other cells of the two-by-two tables of presences: one absent, or both.
 
     Where features are hardly ever lost, these are the rare events that tell.
@@ -125,11 +162,14 @@ def check_bounds(source: Domain, target: Domain, columns: Array, products: Array
     `products` are those of the source, of these columns with every column.
     """
     row, i = np.nonzero(_beside(source, columns, known) & (target.q > source.q)[source.feature[columns]][:, None])
-    together = products[:, row, i]
+    return compare_bounds(source, target, columns[row], i, products[:, row, i])
+
+
+def compare_bounds(source: Blocks, target: Blocks, j: Array, i: Array, together: Array) -> Checks:
+    """Bounds of j given that i is present, from the source's shares of rows with both, by block."""
     share = together.mean(axis=0)
     enough = source.n * source.worth * share >= MIN_EXPECTED
-    row, i, together, share = row[enough], i[enough], together[:, enough], share[enough]
-    j = columns[row]
+    j, i, together, share = j[enough], i[enough], together[:, enough], share[enough]
     estimate = np.log(target.q[j] * share / (source.q[j] * source.q[i]))
     in_source = together / share - source.shares[:, i] / source.q[i] - source.shares[:, j] / source.q[j]
     in_source += source.share_of_rows[:, None]
@@ -162,11 +202,11 @@ def check_absences(
     row, i = np.nonzero(_beside(source, columns, known))
     share = source.q[columns[row]] - products[0].mean(axis=0)[row, i]
     # Most are far from their bounds; what a block of rows says is only asked of the rest.
-    close = _may_break(source, target, columns[row], share, 1 - source.q[i])
+    close = may_break(source, target, columns[row], share, 1 - source.q[i])
     row, i = row[close], i[close]
     absent = source.share_of_rows[:, None] - source.shares[:, i]
     joint = source.shares[:, columns[row]] - products[0][:, row, i]
-    yield _absences(source, target, columns[row], i, joint, absent)
+    yield compare_absences(source, target, columns[row], i, joint, absent)
 
     never = np.ones((len(presences), source.d), dtype=bool)
     for domain, part in zip((source, target), products, strict=True):
@@ -180,23 +220,24 @@ def check_absences(
         seen = [source.h[:, :, np.flatnonzero(never[k])].any(axis=2).sum(axis=1) / source.per_block for k in several]
         absent = source.share_of_rows[:, None] - np.stack(seen, axis=1)
         most = np.array([np.argmax(np.where(never[k], source.q, -1)) for k in several])
-        close = _may_break(source, target, j, source.q[j], absent.mean(axis=0))
-        yield _absences(source, target, j[close], most[close], source.shares[:, j[close]], absent[:, close])
+        close = may_break(source, target, j, source.q[j], absent.mean(axis=0))
+        yield compare_absences(source, target, j[close], most[close], source.shares[:, j[close]], absent[:, close])
 
 
-def _may_break(source: Domain, target: Domain, j: Array, share: Array, P: Array) -> Array:
+def may_break(source: Blocks, target: Blocks, j: Array, share: Array, P: Array) -> Array:
     """Which bounds of j given an absence have enough rows, and are not met for certain."""
     limit = source.q[j] / np.where(target.q[j] > 0, target.q[j], np.inf)
     enough = (source.n * source.worth * share >= MIN_EXPECTED) & (limit > 0)
     variance = np.max(_variances_of_absence(source, j[enough], share[enough], P[enough], limit[enough]), axis=0)
     variance += (1 - target.q[j[enough]]) / (target.q[j[enough]] * target.n)
-    error = np.sqrt(variance / min(source.worth, target.worth))
+    # A feature without a zero has none, but for rounding.
+    error = np.sqrt(np.maximum(variance, 0) / min(source.worth, target.worth))
     # With some room, as blocks give another error.
     enough[enough] = np.log(share[enough] / (limit[enough] * P[enough])) > -(SLACK + 1) * error
     return enough
 
 
-def _variances_of_absence(source: Domain, j: Array, share: Array, P: Array, limit: Array) -> tuple[Array, Array]:
+def _variances_of_absence(source: Blocks, j: Array, share: Array, P: Array, limit: Array) -> tuple[Array, Array]:
     """Variance of log P̂^s(j | absent) − log q̂^s_j in independent rows: at the limit, and as estimated.
 
     It is [(1 − π)/(π P) + (1 − q)/q − 2(1 − π)/q]/n for P(absent) = P and P(j | absent) = π.
@@ -208,7 +249,7 @@ def _variances_of_absence(source: Domain, j: Array, share: Array, P: Array, limi
     return at_limit, own
 
 
-def _absences(source: Domain, target: Domain, j: Array, i: Array, joint: Array, absent: Array) -> Checks:
+def compare_absences(source: Blocks, target: Blocks, j: Array, i: Array, joint: Array, absent: Array) -> Checks:
     """Checks of j given an absence, from shares of rows by block: those that have j and lack the other, or lack it.
 
     The variance is taken at the limit, P(j | absent) = 1/(1 − r_j), if it is larger there: where all rows of few that

@@ -6,6 +6,7 @@ What is computed, and how it is judged, is in `dams._ucar_statistics`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ from scipy.stats import norm
 from dams._columns import known_columns
 from dams._registry import load
 from dams._rows import resolve_row_groups
-from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Domain, Known, PooledRanks, all_checks, judge
+from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Domain, Known, PooledRanks, all_checks, judge
+from dams._ucar_wide import choose_pairs, is_wide, make_wide_domains, wide_checks
 from dams._validation import check_covariates, check_draws, column_names, match_columns
 from dams.relative import count_nonzero, warn_without_zeros
 
@@ -53,6 +55,8 @@ class UCARReport:
         The fewest features that take part in all checks with p_value < alpha, found greedily.
     not_checked : str
         Where there is no check at all, why.
+    pairs_left_out : int
+        Pairs of features that were not looked at, as the table is wide.
     """
 
     p_value: float
@@ -63,6 +67,7 @@ class UCARReport:
     n_source: int
     n_target: int
     not_checked: str = ""
+    pairs_left_out: int = 0
 
     @property
     def rejected(self) -> bool:
@@ -85,6 +90,8 @@ class UCARReport:
     def __str__(self) -> str:
         of_loss = self.checks[self.checks["kind"] != POPULATION]
         size = f"{len(of_loss)} checks, {self.n_source:,} source and {self.n_target:,} target rows"
+        if self.pairs_left_out:
+            size += f"; {self.pairs_left_out:,} pairs that fewer rows show were left out"
         if of_loss.empty:
             return f"UCAR could not be checked: {self.not_checked} ({size}).{self._population()}"
         if not self.rejected:
@@ -189,6 +196,10 @@ def check_ucar(
     the p-values are those of the largest statistic under a multiplier bootstrap over blocks of rows, so they hold for
     all checks at once, however dependent.
 
+    Of more than 700 features, counted twice if they have ranks, not all pairs are checked: each feature goes with the
+    40 others of which most rows should show both, and `UCARReport.pairs_left_out` counts the rest. What depends on a
+    feature that it seldom occurs with is then missed.
+
     UCAR cannot be proved. Missingness that depends on a feature by the same factor in both domains leaves no trace,
     and does no harm. What does harm and is hardly seen, since labels are not looked at: loss that depends on the
     outcome and another share of cases (each found in one case of ten at n = 1,000, docs/check_ucar.md), another
@@ -251,10 +262,7 @@ def check_ucar(
     )
     lost = ~known.always_recorded
     warn_without_zeros(count_nonzero(source)[lost], count_nonzero(target)[lost], source.shape[0], target.shape[0])
-    ranks = PooledRanks(source, target)
-    checks = all_checks(Domain(source, ranks, rows[0]), Domain(target, ranks, rows[1]), known)
-    n_ranked = len(ranks.columns)
-    del ranks  # as large as a table, and not needed any more
+    checks, n_with_values, left_out = _make_checks(source, target, rows, known)
     errors = float(norm.ppf(1 - alpha / 2))
     judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
     names = _names(given, source.shape[1])
@@ -272,8 +280,22 @@ def check_ucar(
         alpha=alpha,
         n_source=source.shape[0],
         n_target=target.shape[0],
-        not_checked="" if len(of_loss) else _why_nothing(int(lost.sum()), n_ranked),
+        not_checked="" if len(of_loss) else _why_nothing(int(lost.sum()), n_with_values),
+        pairs_left_out=left_out,
     )
+
+
+def _make_checks(source: Any, target: Any, rows: tuple[Any, Any], known: Known) -> tuple[Iterator[Checks], int, int]:
+    """All checks, the number of features with several nonzero values, and that of pairs that are not checked."""
+    if not is_wide(source, target):
+        ranks = PooledRanks(source, target)
+        domains = Domain(source, ranks, rows[0]), Domain(target, ranks, rows[1])
+        return all_checks(*domains, known), len(ranks.columns), 0
+    here, there, ranked = make_wide_domains(source, target, rows)
+    pairs = choose_pairs(here, there, known)
+    n_lost = int((~known.always_recorded).sum())
+    checks = wide_checks(here, there, ranked, known, pairs, (source, target), rows)
+    return checks, int(ranked.sum()), n_lost * (n_lost - 1) // 2 - len(pairs[0])
 
 
 def _names(given: list[Any] | None, n_features: int) -> list[str]:
@@ -312,11 +334,15 @@ def _cover(checks: pd.DataFrame, alpha: float) -> list[str]:
     """
     size = _involved(checks).pow(2).groupby(level=0).mean()
     left = checks[checks["p_value"] < alpha]
+    # Positions among the names, −1 where a check has one feature.
+    first, second = (size.index.get_indexer(pd.Index(left[name])) for name in ("feature", "other"))
     suspects: list[str] = []
-    while len(left):
-        count = _involved(left).groupby(level=0).size()
-        suspects.append(max(count.index, key=lambda name: (count[name], size[name])))
-        left = left[(left["feature"] != suspects[-1]) & (left["other"] != suspects[-1])]
+    while len(first):
+        count = np.bincount(first, minlength=len(size)) + np.bincount(second[second >= 0], minlength=len(size))
+        worst = int(np.argmax(np.where(count == count.max(), size.to_numpy(), -np.inf)))
+        suspects.append(size.index[worst])
+        others = (first != worst) & (second != worst)
+        first, second = first[others], second[others]
     return suspects
 
 

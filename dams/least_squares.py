@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -26,15 +27,19 @@ class LinearFit:
     intercept: Array
     systems: tuple[Array, ...]
 
+    @cached_property
+    def _spectra(self) -> list[Array]:
+        return [spectrum(A) for A in self.systems]
+
     @property
     def rank(self) -> int:
         """The least rank of a system; below d, the solution is one of several, or as good as."""
-        return min(len(spectrum(A)) for A in self.systems)
+        return min(len(values) for values in self._spectra)
 
     @property
     def condition(self) -> float:
         """The largest condition number of a system, over the directions in which it does not vanish."""
-        sizes = [np.abs(spectrum(A)) for A in self.systems]
+        sizes = [np.abs(values) for values in self._spectra]
         return max(float(size.max() / size.min()) if len(size) else np.inf for size in sizes)
 
     def mse(self, test: Moments) -> Array:
@@ -70,7 +75,7 @@ def solve_symmetric(A: Array, B: Array) -> Array:
     """
     scaled, scale = correlation_form(A)
     right = B / scale[:, None]
-    factor = _cholesky(scaled)
+    factor = cholesky(scaled)
     if factor is not None:
         return lapack.dpotrs(factor, right)[0] / scale[:, None]
     values, vectors = linalg.eigh(scaled)
@@ -82,7 +87,7 @@ def solve_symmetric(A: Array, B: Array) -> Array:
 def solve_definite(A: Array, B: Array) -> Array | None:
     """Solve A x = B; None unless symmetric A is positive definite, apart from directions in which it vanishes."""
     scaled, scale = correlation_form(A)
-    factor = _cholesky(scaled)
+    factor = cholesky(scaled)
     if factor is not None:
         return lapack.dpotrs(factor, B / scale[:, None])[0] / scale[:, None]
     return solve_symmetric(A, B) if smallest_eigenvalue(A) > 0 else None
@@ -111,7 +116,7 @@ def _does_not_vanish(eigenvalues: Array) -> Array:
     return size > RANK_TOLERANCE * max(size.max(initial=0), np.finfo(float).tiny)
 
 
-def _cholesky(A: Array) -> Array | None:
+def cholesky(A: Array) -> Array | None:
     """Upper factor of A; None if A is not safely positive definite. A tenth of the time of an eigendecomposition."""
     factor, failed = lapack.dpotrf(A)
     if failed or not len(A):

@@ -78,8 +78,7 @@ class FoldedMoments:
             return cls((Moments.of(X, Y),), columns.count_recorded(X)[None], columns)
         folds = assign_folds(X, Y, groups=groups, n_folds=n_folds)
         parts, counts = [], []
-        sizes = np.bincount(folds, minlength=n_folds)
-        for rows in np.split(np.argsort(folds, kind="stable"), np.cumsum(sizes)[:-1]):
+        for rows in split_folds(folds, n_folds):
             held = X[rows]
             labels = None if Y is None else Y[rows]
             parts.append(Moments.of(held, labels) if len(rows) else _no_moments(X.shape[1], labels))
@@ -187,6 +186,12 @@ def assign_folds(X: Any, Y: Array | None = None, *, groups: Array | None = None,
     if (ordered[1:] == ordered[:-1]).any():
         numbers = _tell_copies_apart(numbers, Y)
     return _to_folds(numbers, n_folds)
+
+
+def split_folds(folds: Array, n_folds: int) -> list[Array]:
+    """Positions of the rows of every fold; a small table may have empty ones."""
+    sizes = np.bincount(folds, minlength=n_folds)
+    return np.split(np.argsort(folds, kind="stable"), np.cumsum(sizes)[:-1])
 
 
 def hash_rows(X: Any) -> Array:

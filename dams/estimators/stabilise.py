@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -107,13 +107,11 @@ class _System:
     def __init__(self, source: Moments, target: Moments, counts: tuple[Array, Array], r: Array, setting: _Setting):
         self.source, self.target, self.r, self.setting = source, target, r, setting
         self.there = setting.second(target)
-        counted = zip(counts, (source.n, target.n), strict=True)
-        self.variance = (1 - r) ** 2 * sum(1 / np.maximum(count, 1) - 1 / n for count, n in counted)
+        self.variance = variance_of_r(r, counts, (source.n, target.n))
 
     def theta(self, caution: float) -> Array:
         """Share of a negative r that is undone, feature by feature."""
-        size = np.square(self.r) + caution * self.variance
-        return np.square(self.r) / np.where(size > 0, size, 1.0)
+        return shares_to_undo(self.r, self.variance, caution)
 
     def moved(self, theta: Array | float) -> tuple[Array, Array]:
         """Second moments and cross-moment of the source, moved by max(r, 0) + θ min(r, 0)."""
@@ -202,7 +200,7 @@ def fit_stabilised(
         label_mean - (means * coef).sum(axis=0) if fit_intercept else np.zeros_like(label_mean),
         tuple(matrix for matrix, _ in whole.systems([candidates[i] for i in np.unique(choice)])),
         kind=np.array([c.kind for c in chosen]),
-        shrinkage=np.array([_share_undone(whole, c) for c in chosen]),
+        shrinkage=np.array([share_undone(whole.r, whole.theta(c.caution), c) for c in chosen]),
         weight=np.array([c.weight for c in chosen]),
         ridge=np.array([c.ridge for c in chosen]),
     )
@@ -219,6 +217,18 @@ def make_candidates(gram: Gram, well: tuple[bool, bool], *, fit_intercept: bool)
     exact = [Candidate("adjusted", weight=weight) for weight in WEIGHTS[gram] if well[weight == 1]]
     steps = () if all(well) else product(CAUTIONS, WEIGHTS[gram], RIDGES, DAMPINGS)
     return [*calm, *plain, *exact, *(Candidate("adjusted", *step) for step in steps)]
+
+
+def variance_of_r(r: Array, counts: tuple[Array, Array], n: tuple[Any, Any]) -> Array:
+    """Variance of r̂ by the delta method, from rows in which a column is recorded."""
+    counted = zip(counts, n, strict=True)
+    return (1 - r) ** 2 * sum(1 / np.maximum(count, 1) - 1 / rows for count, rows in counted)
+
+
+def shares_to_undo(r: Array, variance: Array, caution: float) -> Array:
+    """θ_j = r_j²/(r_j² + γ Var(r̂_j)), the share of a negative r_j that is undone."""
+    size = np.square(r) + caution * variance
+    return np.square(r) / np.where(size > 0, size, 1.0)
 
 
 def _well_conditioned(whole: _System, parts: Sequence[_System]) -> tuple[bool, bool]:
@@ -246,13 +256,23 @@ def _choose(
     risks, gaps = np.empty((2, len(parts), *found.shape[::2]))
     for fold, (part, *held) in enumerate(zip(parts, source.parts, target.parts, strict=False)):
         risks[fold], gaps[fold] = _held_out_risk(candidates, part.solve(candidates), part, held, whole.r)
-    unusable = ~np.isfinite(risks).all(axis=0) | _explains_too_much(candidates, found, whole)
-    rounding = ROUNDING * _label_second(whole)
-    risk, error = _against(risks, gaps, 0)
+    too_much = _explains_too_much(candidates, found, whole)
+    return choose_least_risk(risks, gaps, too_much, plain, _label_second(whole), min(source.n, target.n))
+
+
+def choose_least_risk(risks: Array, gaps: Array, unusable: Array, plain: int, explained: Array, n: int) -> Array:
+    """Index of the candidate of least risk, one per label, from risks and gaps of shape (folds, candidates, k).
+
+    `plain` is the candidate to beat, `explained` what there is to explain of each label, and n the fewer rows of both
+    domains. Candidates without a risk in some fold are unusable too.
+    """
+    unusable = ~np.isfinite(risks).all(axis=0) | unusable
+    rounding = ROUNDING * explained
+    risk, error = against(risks, gaps, 0)
     bound = np.where(unusable, np.inf, risk + error)
     best = np.argmax(bound <= bound.min(axis=0) + rounding, axis=0)
-    risk, error = _against(risks, gaps, plain)
-    bound = risk + (1 + FEW_ROWS / min(source.n, target.n)) * error
+    risk, error = against(risks, gaps, plain)
+    bound = risk + (1 + FEW_ROWS / n) * error
     helps = np.take_along_axis(bound, best[None], axis=0)[0] < -rounding
     return np.where(helps, best, plain)
 
@@ -284,15 +304,16 @@ def _held_out_risk(
     return risk, gap
 
 
-def _against(risks: Array, gaps: Array, which: int) -> tuple[Array, Array]:
+def against(risks: Array, gaps: Array, which: int) -> tuple[Array, Array]:
     """Mean risk over that of one candidate, and its standard error, each (candidates, k)."""
-    mean, error = _mean_and_error(risks - risks[:, [which]])
-    gap, doubt = _mean_and_error(gaps - gaps[:, [which]])
+    mean, error = mean_and_error(risks - risks[:, [which]])
+    gap, doubt = mean_and_error(gaps - gaps[:, [which]])
     beyond = np.maximum(np.abs(gap) - doubt, 0)
     return mean + np.sign(gap) * beyond, np.hypot(error, np.where(beyond > 0, doubt, 0))
 
 
-def _mean_and_error(values: Array) -> tuple[Array, Array]:
+def mean_and_error(values: Array) -> tuple[Array, Array]:
+    """Mean over folds, and its standard error."""
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
@@ -310,13 +331,14 @@ def _label_second(whole: _System) -> Array:
     return label_variance if whole.setting.fit_intercept else label_variance + label_mean**2
 
 
-def _share_undone(system: _System, candidate: Candidate) -> float:
-    better = np.maximum(-system.r, 0)
+def share_undone(r: Array, theta: Array, candidate: Candidate) -> float:
+    """Share of the negative r that a candidate undoes; `theta` is that of its γ."""
+    better = np.maximum(-r, 0)
     if candidate.kind in ("source", "recentred"):
         return 0.0
     if not better.any():
         return 1.0
-    return float(better @ system.theta(candidate.caution) / better.sum()) if candidate.kind == "adjusted" else 0.0
+    return float(better @ theta / better.sum()) if candidate.kind == "adjusted" else 0.0
 
 
 def is_well_conditioned(eigenvalue: float, *without_folds: float) -> bool:

@@ -1,0 +1,166 @@
+"""Wide sparse tables: time and memory of the closed form and of `check_ucar`, and what screening of pairs costs.
+
+python -m benchmarks.wide [--rows N] [--columns N] [--repeats N] [--simulations N] [--csv FILE] [--toy]
+
+Each measurement has a process of its own, which reads its tables from a file: processor seconds, those of `Ridge` of
+scikit-learn on the same source in turn with them, and peak memory above that with both tables loaded. Tables have
+`unrelated` columns, or `topics`, of which every row has one of twenty. Simulations compare `check_ucar` with all pairs
+and with four partners per feature, on 40 columns of 1,000 rows, at level 5 %: values lost at random (`UCAR`), half of
+all other values lost where one feature is present (`one cause`), or three quarters of a single one (`one feature`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.linear_model import Ridge
+
+from benchmarks.scaling import ROOT, peak_memory
+from benchmarks.toy import read_arguments
+from dams import ClosedFormRegressor, apply_missingness, check_ucar
+
+TABLES = {"unrelated": 1, "topics": 20}
+# Share of nonzeros before loss, of which a quarter is lost.
+DENSITY = 0.02
+# Sizes of the simulations, and partners of a feature where pairs are chosen.
+ROWS, COLUMNS, PARTNERS = 1000, 40, 4
+MISSINGNESS = ("UCAR", "one cause", "one feature")
+
+
+def make_table(n: int, d: int, n_topics: int, density: float, rng: np.random.Generator) -> sparse.csr_array:
+    """Rows of topics: half of a column's share is common, half that of the row's topic."""
+    common = rng.gamma(0.7, 1, d) + 0.2
+    own = common * rng.gamma(0.3, 1, (n_topics, d))
+    shares = density * d / 2 * (common / common.sum() + own / own.sum(axis=1, keepdims=True))
+    topic = rng.integers(0, n_topics, n)
+    rows, columns = [], []
+    for k in range(n_topics):
+        members = np.flatnonzero(topic == k)
+        for j, share in enumerate(np.minimum(shares[k], 0.8)):
+            rows.append(rng.choice(members, rng.binomial(len(members), share), replace=False))
+            columns.append(np.full(len(rows[-1]), j))
+    at = np.concatenate(rows), np.concatenate(columns)
+    values = rng.lognormal(size=len(at[0]))
+    # Every third column is an indicator.
+    values[at[1] % 3 == 0] = 1
+    return sparse.csr_array((values, at), shape=(n, d))
+
+
+def save_tables(folder: Path, name: str, n: int, d: int) -> None:
+    """Write labelled source rows and target rows, with loss of their own, to a folder."""
+    rng = np.random.default_rng(2023)
+    X = make_table(2 * n, d, TABLES[name], DENSITY, rng)
+    y = X[:n] @ rng.normal(size=d) + rng.normal(size=n)
+    for part, rows in (("source", X[:n]), ("target", X[n:])):
+        lossy = apply_missingness(rows, rng.uniform(0, 0.5, d), random_state=rng)
+        sparse.save_npz(folder / f"{part}.npz", lossy, compressed=False)
+    np.save(folder / "y.npy", y)
+
+
+def measure(folder: Path, what: str, repeats: int) -> tuple[float, float, float]:
+    """Median processor seconds, those of Ridge, and MB above the tables."""
+    source, target = (sparse.load_npz(folder / f"{part}.npz") for part in ("source", "target"))
+    y = np.load(folder / "y.npy")
+    runs = {
+        "closed form": lambda: ClosedFormRegressor().fit(source, y, X_target=target),
+        "check_ucar": lambda: check_ucar(source, target, random_state=0),
+        "ridge": lambda: Ridge().fit(source, y),
+    }
+    runs["ridge"]()
+    before, seconds = peak_memory(), []
+    for _ in range(repeats):
+        for run in (runs[what], runs["ridge"]):
+            start = time.process_time()
+            run()
+            seconds.append(time.process_time() - start)
+    return float(np.median(seconds[::2])), float(np.median(seconds[1::2])), peak_memory() - before
+
+
+def measure_apart(folder: Path, what: str, repeats: int) -> tuple[float, float, float]:
+    """`measure` in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.wide", "--one", str(folder), what, str(repeats)]
+    answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    seconds, ridge, memory = map(float, answer.split())
+    return seconds, ridge, memory
+
+
+def simulate(missingness: str, rng: np.random.Generator) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Source and target rows whose loss is at random, or depends on a feature in the target."""
+    X = make_table(2 * ROWS, COLUMNS, 5, 0.3, rng).toarray()
+    source = apply_missingness(X[:ROWS], rng.uniform(0, 0.5, COLUMNS), random_state=rng)
+    target = apply_missingness(X[ROWS:], rng.uniform(0, 0.5, COLUMNS), random_state=rng)
+    cause, lost = rng.choice(COLUMNS, 2, replace=False)
+    there = X[ROWS:, cause] != 0
+    if missingness == "one cause":
+        kept = (rng.random(target.shape) < 0.5) | ~there[:, None]
+        kept[:, cause] = True
+        target = target * kept
+    if missingness == "one feature":
+        target[:, lost] *= (rng.random(ROWS) < 0.25) | ~there
+    return sparse.csr_array(source), sparse.csr_array(target)
+
+
+def alarms(missingness: str, n_runs: int, partners: int | None) -> float:
+    """Share of rejections with all pairs (None), or with so many partners of each feature."""
+    found = []
+    for run in range(n_runs):
+        rng = np.random.default_rng([2023, MISSINGNESS.index(missingness), run])
+        tables = simulate(missingness, rng)
+        if partners is None:
+            found.append(check_ucar(*tables, random_state=rng).rejected)
+            continue
+        with patch("dams._ucar_wide.WIDE", 0), patch("dams._ucar_wide.PARTNERS", partners):
+            found.append(check_ucar(*tables, random_state=rng).rejected)
+    return float(np.mean(found))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.wide", description=__doc__)
+    parser.add_argument("--rows", type=int, default=200_000, help="rows of each domain")
+    parser.add_argument("--columns", type=int, default=2_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--simulations", type=int, default=400)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    # More columns than are taken for narrow.
+    toy = {"rows": 8_000, "columns": 720, "repeats": 1, "simulations": 1}
+    arguments = read_arguments(parser, argv, csv="write the table", **toy)
+    if arguments.one:
+        folder, what, repeats = arguments.one
+        print(*measure(Path(folder), what, int(repeats)))
+        return
+    table = []
+    for name in TABLES:
+        with TemporaryDirectory() as folder:
+            save_tables(Path(folder), name, arguments.rows, arguments.columns)
+            for what in ("closed form", "check_ucar"):
+                repeats = arguments.repeats if what == "closed form" else 1
+                seconds, ridge, memory = measure_apart(Path(folder), what, repeats)
+                row = {"what": what, "data": name, "rows": arguments.rows, "columns": arguments.columns}
+                row |= {"seconds": seconds, "ridge_seconds": ridge, "ratio": seconds / ridge, "memory_mb": memory}
+                table.append(row)
+                print(pd.DataFrame([row]).round(2).to_string(index=False), flush=True)
+    for missingness in MISSINGNESS:
+        for name, partners in (("all pairs", None), ("screened pairs", PARTNERS)):
+            row = {"what": name, "data": missingness, "rows": ROWS, "columns": COLUMNS}
+            row |= {
+                "simulations": arguments.simulations,
+                "alarms": alarms(missingness, arguments.simulations, partners),
+            }
+            table.append(row)
+            print(pd.DataFrame([row]).round(3).to_string(index=False), flush=True)
+    if arguments.csv:
+        pd.DataFrame(table).to_csv(arguments.csv, index=False, float_format="%.4g")
+
+
+if __name__ == "__main__":
+    main()

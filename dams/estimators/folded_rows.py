@@ -1,0 +1,145 @@
+"""One domain in folds of rows, whose second moments are never formed fold by fold.
+
+    n_{−f} Cov_{−f} v = n Cov v − n_f S_f v − n_{−f} (μ_{−f} − μ)(μ_{−f} − μ)ᵀv,    S_f v = E_f[(x − μ)(x − μ)ᵀv]
+
+takes the matrix of all rows and a product with the rows of fold f.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dams.estimators.folds import N_FOLDS, Columns, assign_folds, split_folds
+from dams.moments import Moments
+
+Array = np.ndarray
+
+
+class FoldedRows:
+    """One domain: the moments of all rows, and the rows of each fold, which replace the moments of that fold.
+
+    Blocks of coefficients have the shape (d, folds, k).
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Array | None = None,
+        groups: Array | None = None,
+        columns: Columns | None = None,
+        *,
+        intercept: bool = True,
+        n_folds: int = N_FOLDS,
+    ):
+        self.X, self.Y, self.columns, self.intercept = X, Y, Columns() if columns is None else columns, intercept
+        self.rows = split_folds(assign_folds(X, Y, groups=groups, n_folds=n_folds), n_folds)
+        self._held = [X[rows] for rows in self.rows] if sparse.issparse(X) else None
+        self.n = X.shape[0]
+        self.sizes = np.array([len(rows) for rows in self.rows])
+        means, counts, labels, cross, together = [], [], [], [], []
+        for fold, rows in enumerate(self.rows):
+            held = self.fold(fold)
+            means.append(np.ones(len(rows)) @ held / len(rows))
+            counts.append(self.columns.count_recorded(held))
+            together.append(_lost_together(held, self.columns.groups))
+            if Y is not None:
+                labels.append(Y[rows].mean(axis=0))
+                cross.append(held.T @ (Y[rows] - labels[-1]) / len(rows))
+        self.means, self.counts, self.together = np.array(means), np.array(counts), together
+        self.label_means, self.cross = np.array(labels), np.array(cross)
+        self.mean = self.sizes @ self.means / self.n
+
+    @cached_property
+    def second(self) -> Array:
+        """Cov(X) of all rows, or E[XᵀX] without an intercept."""
+        moments = Moments.of(self.X)
+        return moments.covariance if self.intercept else moments.gram
+
+    def fold(self, fold: int) -> Any:
+        """Rows of a fold; those of a dense table, which would take as much memory again, are not kept."""
+        return self.X[self.rows[fold]] if self._held is None else self._held[fold]
+
+    def without(self, values: Array) -> Array:
+        """Means over all rows but those of each fold, from means over folds, (folds, …)."""
+        weighted = values * self.sizes.reshape(-1, *[1] * (values.ndim - 1))
+        left = (self.n - self.sizes).reshape(-1, *[1] * (values.ndim - 1))
+        return (weighted.sum(axis=0) - weighted) / left
+
+    @cached_property
+    def means_without(self) -> Array:
+        """E[X] without each fold, (folds, d)."""
+        return self.without(self.means)
+
+    def cross_of(self, fold: int) -> Array:
+        """Cov(X, Y) of a fold, or E[XᵀY]."""
+        if self.intercept:
+            return self.cross[fold]
+        return self.cross[fold] + np.outer(self.means[fold], self.label_means[fold])
+
+    def cross_without(self) -> Array:
+        """Cov(X, Y) without each fold, or E[XᵀY], (d, folds, k)."""
+        # Labels are centred first: their mean may be large beside their spread.
+        labels = self.label_means - (self.label_mean if self.intercept else 0)
+        out = self.without(self.cross + self.means[:, :, None] * labels[:, None, :])
+        if self.intercept:
+            out -= self.means_without[:, :, None] * self.without(labels)[:, None, :]
+        return out.transpose(1, 0, 2)
+
+    @cached_property
+    def label_mean(self) -> Array:
+        """E[Y]."""
+        return self.sizes @ self.label_means / self.n
+
+    def cross_whole(self) -> Array:
+        """Cov(X, Y) of all rows, or E[XᵀY], (d, k)."""
+        shifted = self.label_means - (self.label_mean if self.intercept else 0)
+        return np.einsum("f,fdk->dk", self.sizes / self.n, self.cross + self.means[:, :, None] * shifted[:, None, :])
+
+    def together_whole(self) -> Any:
+        """E[x_i x_j] of columns that are lost together, of all rows."""
+        return sum(part * (size / self.n) for part, size in zip(self.together, self.sizes, strict=True))
+
+    def together_without(self, fold: int, whole: Any) -> Any:
+        """The same without a fold."""
+        return (whole * self.n - self.together[fold] * self.sizes[fold]) / (self.n - self.sizes[fold])
+
+    def multiply_without(self, V: Array) -> Array:
+        """Second moments without each fold, times a block."""
+        total = (self.second @ V.reshape(len(V), -1)).reshape(V.shape)
+        out = np.empty_like(V)
+        centre = self.mean if self.intercept else np.zeros_like(self.mean)
+        for fold, (size, mean) in enumerate(zip(self.sizes, self.means_without, strict=True)):
+            left, rows = self.n - size, self.fold(fold)
+            predicted = rows @ V[:, fold] - centre @ V[:, fold]
+            part = rows.T @ predicted - np.outer(centre, predicted.sum(axis=0))
+            out[:, fold] = (self.n * total[:, fold] - part) / left
+            if self.intercept:
+                out[:, fold] -= np.outer(mean - centre, (mean - centre) @ V[:, fold])
+        return out
+
+    def predict(self, fold: int, V: Array) -> Array:
+        """X v of the rows of a fold, centred if there is an intercept; (rows, columns of V)."""
+        predicted = np.asarray(self.fold(fold) @ V)
+        return predicted - predicted.mean(axis=0) if self.intercept else predicted
+
+
+def _lost_together(X: Any, groups: Array | None) -> Any:
+    """E[x_i x_j] for i = j and for columns of one group; sparse, (d, d)."""
+    n, d = X.shape
+    squares = X.multiply(X).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", X, X)
+    out = sparse.diags_array(np.asarray(squares, dtype=float).ravel() / n, format="csr")
+    if groups is None:
+        return out
+    blocks = sparse.lil_array((d, d))
+    for group in np.flatnonzero(np.bincount(groups) > 1):
+        members = np.flatnonzero(groups == group)
+        some = X[:, members]
+        product = some.T @ some / n
+        block = product.toarray() if sparse.issparse(product) else np.array(product)
+        np.fill_diagonal(block, 0)
+        blocks[np.ix_(members, members)] = block
+    return (out + blocks.tocsr()).tocsr()

@@ -1,0 +1,183 @@
+"""Wide tables: the same choice from rows as from matrices by fold, in little memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LinearRegression
+
+from dams import ClosedFormRegressor, apply_missingness, conjugate
+from dams.conjugate import conjugate_gradients
+from dams.estimators import stabilise, wide
+from dams.estimators.folded_rows import FoldedRows
+from dams.estimators.folds import Columns, FoldedMoments
+from dams.estimators.stabilise import fit_stabilised
+from dams.estimators.wide import fit_wide, make_wide_candidates
+
+
+def shifted(n=1500, d=12, k=3, seed=0, together=False):
+    """Related columns, several labels, rates of both signs; `together`: neighbours are lost as one."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2 * n, 1)) + rng.normal(size=(2 * n, d)) + 1
+    Y = X @ rng.normal(size=(d, k)) + rng.normal(size=(2 * n, k)) + 5
+    masks = rng.random((2 * n, d)) if not together else np.repeat(rng.random((2 * n, d // 2)), 2, axis=1)
+    rates = rng.uniform(0, 0.6, (2, d if not together else d // 2))
+    rates = np.repeat(rates, d // rates.shape[1], axis=1)
+    source, target = X[:n] * (masks[:n] >= rates[0]), X[n:] * (masks[n:] >= rates[1])
+    return source, Y[:n], target, Y[n:]
+
+
+def both_ways(source, Y, target, monkeypatch, *, gram="pooled", intercept=True, columns=None, weights=(0.0,)):
+    """The fit from moments by fold, with the candidates that a wide table has, and the one from rows."""
+    columns = Columns() if columns is None else columns
+    monkeypatch.setattr(conjugate, "TOLERANCE", 1e-10)
+    candidates = make_wide_candidates(weights, fit_intercept=intercept)
+    monkeypatch.setattr(stabilise, "make_candidates", lambda *_, **__: candidates)
+    folds = FoldedMoments.of(source, Y, columns=columns), FoldedMoments.of(target, columns=columns)
+    r = 1 - folds[1].counts.sum(axis=0) / source.shape[0] / (folds[0].counts.sum(axis=0) / source.shape[0])
+    rows = (source, Y, None), (target, None, None)
+    return (
+        fit_stabilised(*folds, r, gram=gram, fit_intercept=intercept),
+        fit_wide(*rows, r, columns, gram=gram, fit_intercept=intercept),
+    )
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("gram", ["source", "target"])
+def test_the_choice_is_that_of_the_moments_by_fold(gram, make, intercept, monkeypatch):
+    weights = (0.0, 1.0) if gram == "target" else (0.0,)
+    seen = set()
+    for seed in range(6):
+        source, Y, target, _ = shifted(n=400, seed=seed)
+        narrow, rows = both_ways(
+            make(source), Y, make(target), monkeypatch, gram=gram, intercept=intercept, weights=weights
+        )
+        np.testing.assert_allclose(rows.coef, narrow.coef, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(rows.intercept, narrow.intercept, rtol=1e-6, atol=1e-9)
+        for name in ("kind", "shrinkage", "weight", "ridge"):
+            np.testing.assert_array_equal(getattr(rows, name), getattr(narrow, name))
+        np.testing.assert_allclose(rows.condition, narrow.condition, rtol=1e-6)
+        seen |= set(zip(rows.kind, rows.ridge, strict=True))
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_products_without_a_fold_are_those_of_its_moments(make, intercept):
+    source, Y, _, _ = shifted(n=60)
+    columns = Columns(None, np.arange(12) // 2)
+    rows = FoldedRows(make(source), Y, None, columns, intercept=intercept)
+    moments = FoldedMoments.of(make(source), Y, columns=columns)
+    V = np.random.default_rng(1).normal(size=(12, 10, 3))
+    products, cross, whole = rows.multiply_without(V), rows.cross_without(), rows.together_whole()
+    for fold in range(10):
+        left = moments.without(fold)
+        second, label = (left.covariance, left.label_covariance) if intercept else (left.gram, left.cross)
+        np.testing.assert_allclose(products[:, fold], second @ V[:, fold], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(cross[:, fold], label, rtol=1e-9, atol=1e-12)
+        within = np.where(np.equal.outer(columns.groups, columns.groups), left.gram, 0)
+        np.testing.assert_allclose(rows.together_without(fold, whole).toarray(), within, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(rows.means_without[fold], left.mean)
+        held = moments.parts[fold]
+        np.testing.assert_allclose(rows.cross_of(fold), held.label_covariance if intercept else held.cross, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_columns_lost_together_are_moved_as_one(make, monkeypatch):
+    source, Y, target, _ = shifted(together=True)
+    columns = Columns(None, np.arange(12) // 2)
+    narrow, rows = both_ways(make(source), Y, make(target), monkeypatch, gram="source", columns=columns)
+    np.testing.assert_array_equal(rows.kind, narrow.kind)
+    np.testing.assert_allclose(rows.coef, narrow.coef, rtol=1e-6, atol=1e-9)
+
+
+def test_the_targets_gram_joins_where_the_moved_one_is_contradicted(monkeypatch):
+    formed = []
+    second = FoldedRows.second.func
+    monkeypatch.setattr(FoldedRows, "second", property(lambda side: formed.append(side.Y is None) or second(side)))
+    for together in (False, True):
+        formed.clear()
+        source, Y, target, _ = shifted(n=4000, k=1, seed=2, together=together)
+        r = 1 - (target != 0).mean(axis=0) / (source != 0).mean(axis=0)
+        fit_wide((source, Y, None), (target, None, None), r)
+        assert any(formed) == together
+
+
+def test_means_far_from_zero_change_nothing(monkeypatch):
+    source, Y, target, _ = shifted(k=1)
+    source[:, 0], target[:, 0] = 1e6 + source[:, 0], 1e6 + target[:, 0]
+    narrow, rows = both_ways(source, Y + 1e5, target, monkeypatch, gram="source")
+    np.testing.assert_allclose(rows.coef, narrow.coef, rtol=1e-5, atol=1e-8)
+
+
+def test_rows_that_belong_together_are_held_out_together():
+    source, Y, _, _ = shifted(n=300)
+    groups = np.arange(300) // 3
+    folded = FoldedRows(source, Y, groups)
+    assert all(len(np.unique(groups[rows])) * 3 == len(rows) for rows in folded.rows)
+
+
+def test_an_indefinite_matrix_is_noticed():
+    A = np.diag([2.0, 1.0, -1.0])
+    B = np.ones((3, 2, 1))
+    B[2, 0] = 0
+    x, indefinite = conjugate_gradients(lambda V: np.einsum("ij,jfk->ifk", A, V), lambda V: V, B, 0.5 * B)
+    np.testing.assert_array_equal(indefinite[:, 0], [False, True])
+    np.testing.assert_allclose(x[:, 0, 0], [0.5, 1, 0], atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:The source has a value in")
+def test_singular_tables_are_fitted(monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 3)
+    rng = np.random.default_rng(0)
+    X = np.eye(4)[rng.integers(0, 4, 2000)]
+    y = X @ [1.0, 5.0, 9.0, 2.0]
+    source = apply_missingness(X[:1000], [0.5, 0.0, 0.2, 0.1], random_state=1)
+    target = apply_missingness(X[1000:], [0.1, 0.3, 0.2, 0.4], random_state=2)
+    model = ClosedFormRegressor().fit(sparse.csr_array(source), y[:1000], X_target=sparse.csr_array(target))
+    assert np.mean((model.predict(target) - y[1000:]) ** 2) / np.var(y[1000:]) < 0.6
+
+
+def test_a_single_target_row_changes_nothing(monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 3)
+    source, Y, _, _ = shifted(n=100, k=1)
+    model = ClosedFormRegressor().fit(source, Y, X_target=np.ones((1, 12)))
+    assert model.choice_ == "source"
+    np.testing.assert_allclose(model.predict(source), LinearRegression().fit(source, Y).predict(source))
+
+
+def test_fewer_rows_than_folds(monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 3)
+    source, Y, target, _ = shifted(n=200)
+    model = ClosedFormRegressor().fit(source, Y, X_target=target[:4] + (target[:4] == 0))
+    assert np.isfinite(model.coef_).all()
+
+
+def wide_table(n, d, rng, topics=5):
+    """Rows of topics, which make columns occur together."""
+    shares = rng.gamma(0.3, 1, (topics, d)) + 0.02
+    shares *= 20 / shares.sum(axis=1, keepdims=True)
+    present = rng.random((2 * n, d)) < np.minimum(shares, 0.8)[rng.integers(0, topics, 2 * n)]
+    X = sparse.csr_array(present * (rng.normal(size=(2 * n, d)) + 1))
+    y = X @ rng.uniform(0, 1, d) + 0.5 * rng.normal(size=2 * n)
+    rates = rng.uniform(0, 0.7, (2, d))
+    source = apply_missingness(X[:n], rates[0], random_state=rng)
+    return source, y[:n], apply_missingness(X[n:], rates[1], random_state=rng), y[n:]
+
+
+def test_a_wide_table_is_adapted_in_the_memory_of_a_few_matrices():
+    d = 600
+    source, y, target, y_target = wide_table(12_000, d, np.random.default_rng(5))
+    assert d > wide.WIDE
+    tracemalloc.start()
+    model = ClosedFormRegressor().fit(source, y, X_target=target)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # By fold it were more than sixty.
+    assert peak < 12 * 8 * d**2 + 3 * (source.data.nbytes + target.data.nbytes)
+    plain = ClosedFormRegressor().fit(source, y, X_target=None)
+    errors = [np.mean((m.predict(target) - y_target) ** 2) for m in (model, plain)]
+    assert errors[0] < errors[1]
+    assert model.choice_ != "source"
