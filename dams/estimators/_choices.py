@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
-TREE = {"max_leaf_nodes": 60, "min_samples_leaf": 20}
+TREE = {"max_leaf_nodes": 15, "min_samples_leaf": 40}
 FOREST = {"n_estimators": 4, "min_samples_leaf": 2, "max_features": 0.5}
 
 

@@ -11,10 +11,11 @@ from dams.estimators._linear import Columns, ridge
 
 Array = np.ndarray
 
-# No row is certain to be zero or nonzero, however sure the classifier.
-CERTAIN = 1e-6
-# What is linear is learned on a grid of so many steps per standard deviation: trees sort few values in half the time.
-STEPS = 64
+# No row is certain to be zero or nonzero, however sure the classifier: so much of the overall share is mixed in.
+DOUBT = 0.01
+# The classifier learns labels and what is linear on a grid of so many steps per standard deviation: it sorts in every
+# node, which takes half the time where many numbers are equal.
+STEPS = 32
 
 
 class ConditionalLaw:
@@ -64,6 +65,7 @@ class ConditionalLaw:
         everything = np.append(self._others, np.arange(n_columns, n_columns + len(self._labels)))
         nonzero = np.asarray(values.any(axis=1))
         self._nonzero = np.flatnonzero(nonzero)
+        self._share = nonzero.mean()
         moments = sum(columns.by_fold)
         fits = [ridge(moments, self._others, moments[:, n_columns:-1])]
         varying = np.ptp(values[nonzero], axis=0) > 0
@@ -110,7 +112,7 @@ class ConditionalLaw:
             elif here.any():
                 shown = self._regressors(table, self._of_fold(linear, fold), self._for_probability, rows[here])
                 probability[here] = classifier.predict_proba(shown)[:, 1]
-        return np.clip(probability, CERTAIN, 1 - CERTAIN)
+        return (1 - DOUBT) * probability + DOUBT * self._share
 
     def donors(self, table: Array, rows: Array, rng: np.random.Generator) -> Array:
         """Draw for each of some rows of a table a row whose value it may be given."""
@@ -146,9 +148,12 @@ class ConditionalLaw:
     def _of_fold(self, linear: Array, fold: int) -> Array:
         return np.vstack([linear[: self._n_shared], linear[self._n_shared + fold]])
 
-    def _regressors(self, table: Array, linear: Array, seen: Array, rows: Array) -> Array:
-        shown = np.empty((len(rows), len(seen) + len(self._labels) + len(linear)), dtype=np.float32)
-        parts = (*table[seen], *self._labels, *linear)
+    def _regressors(
+        self, table: Array, linear: Array, seen: Array, rows: Array, *, labels: Array | None = None
+    ) -> Array:
+        labels = self._labels if labels is None else labels
+        shown = np.empty((len(rows), len(seen) + len(labels) + len(linear)), dtype=np.float32)
+        parts = (*table[seen], *labels, *linear)
         for position, part in enumerate(parts):
             shown[:, position] = part[rows]
         return shown
@@ -160,7 +165,11 @@ class ConditionalLaw:
         seen = nonzero[rows]
         if not len(rows) or seen.all() or not seen.any():
             return float(nonzero.mean())
-        linear = self._of_fold(linear, fold)
-        step = linear.std(axis=1, keepdims=True) / STEPS
-        linear = np.round(linear / np.where(step > 0, step, 1.0)) * step
-        return classifier.fit(self._regressors(table, linear, self._for_probability, rows), seen)
+        labels, linear = (_on_grid(numbers) for numbers in (self._labels, self._of_fold(linear, fold)))
+        return classifier.fit(self._regressors(table, linear, self._for_probability, rows, labels=labels), seen)
+
+
+def _on_grid(numbers: Array) -> Array:
+    """Round each row to a grid; a cut between two points of it is one of the numbers themselves."""
+    step = numbers.std(axis=1, keepdims=True) / STEPS
+    return np.round(numbers / np.where(step > 0, step, 1.0)) * step

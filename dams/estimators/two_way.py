@@ -289,7 +289,8 @@ def _fill(
     start = time.perf_counter()
     _, first = np.unique(together, return_index=True)
     order = fill_order(r[first], most_first=choices.most_first)
-    tables = [_standardised(X) for _ in streams]
+    table = _standardised(X)
+    tables = [table, *(table.copy() for _ in streams[1:])]
     # All copies have the same law, so what is learned from one serves all.
     learned_from = Columns(tables[0], labels, folds)
     for number, group in enumerate(order, start=1):
