@@ -155,8 +155,10 @@ ABLATION: dict[str, Callable[[Cell, int], Draws]] = {
     "π by logistic regression": partial(two_way, choices=Choices(classifier=logistic)),
     "π the same for all rows": partial(two_way, choices=Choices(n_folds=1, classifier=share_of_nonzeros)),
     "π by boosted trees": partial(two_way, choices=Choices(classifier=boosted_trees)),
-    "π by 60 leaves": partial(two_way, choices=Choices(classifier=partial(nonzero_tree, max_leaf_nodes=60))),
-    "trees see all columns": partial(two_way, choices=Choices(n_columns=10_000)),
+    "π by 60 small leaves": partial(
+        two_way, choices=Choices(classifier=partial(nonzero_tree, max_leaf_nodes=60, min_samples_leaf=10))
+    ),
+    "trees see 6 columns": partial(two_way, choices=Choices(n_columns=6)),
     "donor leaves of 20": partial(two_way, choices=Choices(forest=partial(donor_forest, min_samples_leaf=20))),
     "donors at random": partial(two_way, choices=Choices(forest=partial(donor_forest, max_depth=1, max_features=1))),
     "most to fill first": partial(two_way, choices=Choices(most_first=True)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
 from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._linear import Columns, ridge
@@ -42,7 +43,7 @@ class ConditionalLaw:
     seed : int
         Seed of the trees.
     n_jobs : int or None
-        Threads that grow the forest; the result does not depend on it.
+        Threads that grow the trees; the result does not depend on it.
     choices : Choices
         Which classifier, which forest, and how many columns they see.
     """
@@ -89,10 +90,10 @@ class ConditionalLaw:
         ]
         self._weights = np.hstack(fits)
         linear = self._linear(columns.table)
-        self._classifiers = [
-            self._fit_classifier(choices.classifier(seed), columns.table, linear, nonzero, fold)
-            for fold in range(len(products))
-        ]
+        fit = delayed(self._fit_classifier)
+        self._classifiers = Parallel(n_jobs=n_jobs, require="sharedmem")(
+            fit(choices.classifier(seed), columns.table, linear, nonzero, fold) for fold in range(len(products))
+        )
         if not self._constant:
             shown = self._regressors(columns.table, linear[: self._n_shared], self._for_value, self._nonzero)
             forest = choices.forest(seed).set_params(n_jobs=n_jobs)

@@ -23,6 +23,8 @@ from dams.missingness import delete_at_random, with_zero
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
+# The number of a copy, the columns of a feature, the rows that are filled, and the rows that they get the values of.
+Filled = tuple[int, Array, Array, Array]
 # Models whose predictions are averaged: docs/two_way.md has what more and fewer are worth.
 N_DRAWS = 3
 
@@ -47,7 +49,7 @@ class TwoWayFilter(Resampler):
         Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
         in as one.
     n_jobs : int or None
-        Threads that grow the forests; the result does not depend on it. The boosted trees take OpenMP's threads.
+        Threads that grow the trees and fill the draws; the result does not depend on it.
     verbose : int
         Above 0, print a line per feature that is filled.
     random_state : int, Generator or None
@@ -143,7 +145,7 @@ class TwoWayEstimator(AveragedEstimator):
         Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
         in as one.
     n_jobs : int or None
-        Processes that fit the models of the draws, and threads that grow the forests behind the filled values; the
+        Processes that fit the models of the draws, and threads that grow the trees behind the filled values; the
         result does not depend on it.
     verbose : int
         Above 0, print a line per feature that is filled.
@@ -234,14 +236,15 @@ def two_way_draws(
     """
     learning, streams = draw_streams(random_state, n_draws)
     together = np.arange(X.shape[1]) if together is None else together
-    copies = [X.copy() for _ in streams]
+    fills: list[Filled] = []
     if relative.improper.any():
         r = np.where(relative.improper, relative.r, 0.0)
-        fills = _fill(
+        fills += _fill(
             X, _label_columns(y), r, together, learning, streams, n_jobs=n_jobs, verbose=verbose, choices=choices
         )
-        for copy, columns, rows, donors in fills:
-            copies[copy][np.ix_(rows, columns)] = X[np.ix_(donors, columns)]
+    copies = [X.copy() for _ in streams]
+    for copy, columns, rows, donors in fills:
+        copies[copy][np.ix_(rows, columns)] = X[np.ix_(donors, columns)]
     return [
         delete_at_random(copy, relative.filter_rates, rng, groups=together, overwrite=True)
         for copy, rng in zip(copies, streams, strict=True)
@@ -280,11 +283,8 @@ def _fill(
     n_jobs: int | None,
     verbose: int,
     choices: Choices,
-) -> Iterator[tuple[int, Array, Array, Array]]:
-    """Fill the features with r_j < 0 in copies of X, one per stream, each given the others as they stand in that copy.
-
-    Yields the number of the copy, the columns of the feature, the rows that are filled, and their donors.
-    """
+) -> Iterator[Filled]:
+    """Fill the features with r_j < 0 in a copy of X per stream, each given the others as they stand in that copy."""
     folds = learning.permutation(len(X)) % choices.n_folds
     start = time.perf_counter()
     _, first = np.unique(together, return_index=True)

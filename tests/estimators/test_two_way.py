@@ -314,7 +314,7 @@ def test_no_row_is_judged_by_trees_that_saw_it():
     law, table = law_of_first(rows, labels, rng.permutation(600) % 2)
     assert abs(roc_auc_score(rows[:, 0], law.probability(table, np.arange(600))) - 0.5) < 0.08
     in_sample, table = law_of_first(rows, labels, np.zeros(600, dtype=int))
-    assert roc_auc_score(rows[:, 0], in_sample.probability(table, np.arange(600))) > 0.75
+    assert roc_auc_score(rows[:, 0], in_sample.probability(table, np.arange(600))) > 0.65
 
 
 def test_other_choices_give_other_draws():
