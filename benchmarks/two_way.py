@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.cells import ROWS, cells_and_clean, target_again
 from benchmarks.toy import SCENARIOS, TABLES, read_arguments
-from dams.estimators._choices import SHIPPED, Choices, donor_forest, nonzero_tree
+from dams.estimators._choices import SHIPPED, Choices, donor_forest
 from dams.estimators.two_way import N_DRAWS, two_way_draws
 from dams.experiments.cells import Cell, Clean
 from dams.experiments.methods.closed_form import closed_form
@@ -137,7 +137,7 @@ def logistic(seed: int) -> Pipeline:
 
 def boosted_trees(seed: int) -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(
-        max_iter=20, max_leaf_nodes=15, learning_rate=0.3, max_bins=63, early_stopping=False, random_state=seed
+        max_iter=60, max_leaf_nodes=15, learning_rate=0.1, max_bins=63, early_stopping=False, random_state=seed
     )
 
 
@@ -154,11 +154,7 @@ ABLATION: dict[str, Callable[[Cell, int], Draws]] = {
     "π in 5 folds": partial(two_way, choices=Choices(n_folds=5)),
     "π by logistic regression": partial(two_way, choices=Choices(classifier=logistic)),
     "π the same for all rows": partial(two_way, choices=Choices(n_folds=1, classifier=share_of_nonzeros)),
-    "π by boosted trees": partial(two_way, choices=Choices(classifier=boosted_trees)),
-    "π by 60 small leaves": partial(
-        two_way, choices=Choices(classifier=partial(nonzero_tree, max_leaf_nodes=60, min_samples_leaf=10))
-    ),
-    "trees see 6 columns": partial(two_way, choices=Choices(n_columns=6)),
+    "π by 60 trees": partial(two_way, choices=Choices(classifier=boosted_trees)),
     "donor leaves of 20": partial(two_way, choices=Choices(forest=partial(donor_forest, min_samples_leaf=20))),
     "donors at random": partial(two_way, choices=Choices(forest=partial(donor_forest, max_depth=1, max_features=1))),
     "most to fill first": partial(two_way, choices=Choices(most_first=True)),
