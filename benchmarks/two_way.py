@@ -20,13 +20,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.cells import ROWS, cells_and_clean, target_again
 from benchmarks.toy import SCENARIOS, TABLES, read_arguments
-from dams.estimators._choices import SHIPPED, Choices, boosted_trees, donor_forest
+from dams.estimators._choices import SHIPPED, Choices, donor_forest
 from dams.estimators.two_way import N_DRAWS, two_way_draws
 from dams.experiments.cells import Cell, Clean
 from dams.experiments.methods.closed_form import closed_form
@@ -134,6 +135,12 @@ def logistic(seed: int) -> Pipeline:
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
 
 
+def boosted_trees(seed: int) -> HistGradientBoostingClassifier:
+    return HistGradientBoostingClassifier(
+        max_iter=60, max_leaf_nodes=15, learning_rate=0.1, max_bins=63, early_stopping=False, random_state=seed
+    )
+
+
 def share_of_nonzeros(seed: int) -> DummyClassifier:
     return DummyClassifier(strategy="prior")
 
@@ -147,9 +154,7 @@ ABLATION: dict[str, Callable[[Cell, int], Draws]] = {
     "π in 5 folds": partial(two_way, choices=Choices(n_folds=5)),
     "π by logistic regression": partial(two_way, choices=Choices(classifier=logistic)),
     "π the same for all rows": partial(two_way, choices=Choices(n_folds=1, classifier=share_of_nonzeros)),
-    "π by 60 trees": partial(
-        two_way, choices=Choices(classifier=partial(boosted_trees, max_iter=60, learning_rate=0.1))
-    ),
+    "π by 60 trees": partial(two_way, choices=Choices(classifier=boosted_trees)),
     "donor leaves of 20": partial(two_way, choices=Choices(forest=partial(donor_forest, min_samples_leaf=20))),
     "donors at random": partial(two_way, choices=Choices(forest=partial(donor_forest, max_depth=1, max_features=1))),
     "most to fill first": partial(two_way, choices=Choices(most_first=True)),

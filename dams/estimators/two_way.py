@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -16,11 +17,14 @@ from dams.estimators._averaged import AveragedEstimator
 from dams.estimators._base import draw_streams
 from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._conditional import ConditionalLaw
+from dams.estimators._linear import Columns
 from dams.estimators._resampler import Resampler
 from dams.missingness import delete_at_random, with_zero
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
+# The number of a copy, the columns of a feature, the rows that are filled, and the rows that they get the values of.
+Filled = tuple[int, Array, Array, Array]
 # Models whose predictions are averaged: docs/two_way.md has what more and fewer are worth.
 N_DRAWS = 3
 
@@ -45,7 +49,7 @@ class TwoWayFilter(Resampler):
         Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
         in as one.
     n_jobs : int or None
-        Threads that grow the forests; the result does not depend on it. The boosted trees take OpenMP's threads.
+        Threads that grow the trees and fill the draws; the result does not depend on it.
     verbose : int
         Above 0, print a line per feature that is filled.
     random_state : int, Generator or None
@@ -141,7 +145,7 @@ class TwoWayEstimator(AveragedEstimator):
         Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
         in as one.
     n_jobs : int or None
-        Processes that fit the models of the draws, and threads that grow the forests behind the filled values; the
+        Processes that fit the models of the draws, and threads that grow the trees behind the filled values; the
         result does not depend on it.
     verbose : int
         Above 0, print a line per feature that is filled.
@@ -232,21 +236,15 @@ def two_way_draws(
     """
     learning, streams = draw_streams(random_state, n_draws)
     together = np.arange(X.shape[1]) if together is None else together
-    copies = [X.copy() for _ in streams]
+    fills: list[Filled] = []
     if relative.improper.any():
         r = np.where(relative.improper, relative.r, 0.0)
-        _fill(
-            copies,
-            X,
-            _label_columns(y),
-            r,
-            together,
-            learning,
-            streams,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            choices=choices,
+        fills += _fill(
+            X, _label_columns(y), r, together, learning, streams, n_jobs=n_jobs, verbose=verbose, choices=choices
         )
+    copies = [X.copy() for _ in streams]
+    for copy, columns, rows, donors in fills:
+        copies[copy][np.ix_(rows, columns)] = X[np.ix_(donors, columns)]
     return [
         delete_at_random(copy, relative.filter_rates, rng, groups=together, overwrite=True)
         for copy, rng in zip(copies, streams, strict=True)
@@ -275,7 +273,6 @@ def fill_order(r: Array, *, most_first: bool = False) -> Array:
 
 
 def _fill(
-    copies: list[Array],
     X: Array,
     labels: Array,
     r: Array,
@@ -286,24 +283,29 @@ def _fill(
     n_jobs: int | None,
     verbose: int,
     choices: Choices,
-) -> None:
-    """Fill the features with r_j < 0 in copies of X, in place, each given the others as they stand in that copy."""
+) -> Iterator[Filled]:
+    """Fill the features with r_j < 0 in a copy of X per stream, each given the others as they stand in that copy."""
     folds = learning.permutation(len(X)) % choices.n_folds
     start = time.perf_counter()
     _, first = np.unique(together, return_index=True)
     order = fill_order(r[first], most_first=choices.most_first)
+    table = _standardised(X)
+    tables = [table, *(table.copy() for _ in streams[1:])]
+    # All copies have the same law, so what is learned from one serves all.
+    learned_from = Columns(tables[0], labels, folds)
     for number, group in enumerate(order, start=1):
         columns = np.flatnonzero(together == group)
         values = X[:, columns]
         zeros = np.flatnonzero(~values.any(axis=1))
         expected = -r[columns[0]] * (len(values) - len(zeros))
-        # All copies have the same law, so what is learned from one serves all.
-        rest, seed = np.delete(copies[0], columns, axis=1), int(learning.integers(2**31))
-        law = ConditionalLaw(rest, labels, values, folds, seed=seed, n_jobs=n_jobs, choices=choices)
+        seed = int(learning.integers(2**31))
+        law = ConditionalLaw(learned_from, columns, values, folds, seed=seed, n_jobs=n_jobs, choices=choices)
         fill = delayed(_fill_feature)
-        Parallel(n_jobs=n_jobs, require="sharedmem")(
-            fill(copy, columns, zeros, law, expected, rng) for copy, rng in zip(copies, streams, strict=True)
+        filled = Parallel(n_jobs=n_jobs, require="sharedmem")(
+            fill(table, columns, zeros, law, expected, rng) for table, rng in zip(tables, streams, strict=True)
         )
+        learned_from.refresh(columns)
+        yield from ((copy, columns, rows, donors) for copy, (rows, donors) in enumerate(filled))
         if verbose:
             print(
                 f"[TwoWayFilter] feature {number} of {len(order)}, column {columns[0]}: {expected:.0f} of "
@@ -312,12 +314,22 @@ def _fill(
 
 
 def _fill_feature(
-    copy: Array, columns: Array, zeros: Array, law: ConditionalLaw, expected: float, rng: np.random.Generator
-) -> None:
-    """Fill one feature of one copy, in place, in as many rows as are expected to be lost in the source alone."""
-    rest = np.delete(copy[zeros], columns, axis=1)
-    filled = rng.random(len(zeros)) < fill_probabilities(law.probability(rest, zeros), expected)
-    copy[np.ix_(zeros[filled], columns)] = law.draw(rest[filled], zeros[filled], rng)
+    table: Array, columns: Array, zeros: Array, law: ConditionalLaw, expected: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Fill one feature of one table, in place, in as many rows as are expected to be lost in the source alone.
+
+    Returns the rows that are filled, and their donors.
+    """
+    rows = zeros[rng.random(len(zeros)) < fill_probabilities(law.probability(table, zeros), expected)]
+    donors = law.donors(table, rows, rng)
+    table[np.ix_(columns, rows)] = table[np.ix_(columns, donors)]
+    return rows, donors
+
+
+def _standardised(X: Array) -> Array:
+    """Columns of X on one scale, shape (d, n)."""
+    spread = X.std(axis=0)
+    return np.ascontiguousarray(((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).T)
 
 
 def _label_columns(y: Array) -> Array:

@@ -1,0 +1,31 @@
+"""The table of costs in docs/two_way.md is what the file beside it says."""
+
+from pathlib import Path
+
+import pandas as pd
+
+DOCS = Path(__file__).parents[1] / "docs"
+HEADING = "| | | cells | closed, before | closed, now | now − before | seconds, before | now | times cheaper |"
+
+
+def test_shares_and_seconds():
+    table = pd.read_csv(DOCS / "two_way_cost.csv").set_index(["dataset", "model"])
+    lines = (DOCS / "two_way.md").read_text(encoding="utf-8").split(HEADING, 1)[1].splitlines()[2:]
+    seen = 0
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        dataset, model, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        row = table.loc[(dataset.lower(), model.lower())]
+        change = row["closed_after"] - row["closed_before"]
+        assert cells == [
+            f"{row['cells']:.0f}",
+            f"{row['closed_before']:.0%}".replace("%", " %"),
+            f"{row['closed_after']:.0%}".replace("%", " %"),
+            f"{100 * change:+.0f} ({100 * row['lower']:+.0f}, {100 * row['upper']:+.0f})".replace("-", "−"),
+            f"{row['seconds_before']:.2f}",
+            f"{row['seconds_after']:.2f}",
+            f"{row['times_cheaper']:.1f}",
+        ]
+        seen += 1
+    assert seen == len(table)
