@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 TREE = {"max_leaf_nodes": 15, "min_samples_leaf": 40}
-FOREST = {"n_estimators": 4, "min_samples_leaf": 2, "max_features": 0.5}
+FOREST = {"n_estimators": 8, "min_samples_leaf": 2, "max_features": 0.5}
 
 
 def nonzero_tree(seed: int, **changes: Any) -> DecisionTreeClassifier:
@@ -33,7 +33,8 @@ class Choices:
     n_folds: int = 2  # of the cross-fitting of π; with one fold every row is judged by the tree that saw it
     classifier: Callable[[int], Any] = nonzero_tree  # from a seed to an unfitted classifier, which learns π
     forest: Callable[[int], Any] = donor_forest  # from a seed to an unfitted forest, which finds donors
-    n_columns: int = 12  # other columns that the trees see, those most correlated with what they learn
+    # Other columns that the trees see, those most correlated with what they learn; of wide tables half at least.
+    n_columns: int = 20
     most_first: bool = False  # fill the features with the most to fill first
 
 
