@@ -146,7 +146,8 @@ def _summary(relative: RelativeMissingness) -> list[str]:
             "ClosedFormRegressor and TwoWayEstimator will do in any case, FilteredEstimator where the target shows no "
             "more than the source."
         )
-    whole = (relative.q_source == 1) & (relative.q_target == 1)
+    # What was said to be always recorded has an interval of no width.
+    whole = (relative.q_source == 1) & (relative.q_target == 1) & (relative.upper > relative.lower)
     if whole.any():
         assert relative.feature_names is not None
         where = describe_columns(np.flatnonzero(whole), relative.feature_names)

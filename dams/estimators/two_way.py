@@ -25,8 +25,8 @@ from dams.relative import RelativeMissingness
 Array = np.ndarray
 # The number of a copy, the columns of a feature, the rows that are filled, and the rows that they get the values of.
 Filled = tuple[int, Array, Array, Array]
-# Models whose predictions are averaged: docs/two_way.md has what more and fewer are worth.
-N_DRAWS = 3
+# Draws of an experiment; whoever fits one model can afford more. docs/two_way.md has what more and fewer are worth.
+N_DRAWS, N_MODELS = 3, 5
 
 
 class TwoWayFilter(Resampler):
@@ -192,7 +192,7 @@ class TwoWayEstimator(AveragedEstimator):
         self,
         estimator: Any,
         *,
-        n_draws: int = N_DRAWS,
+        n_draws: int = N_MODELS,
         always_recorded: Any = None,
         column_groups: Any = None,
         n_jobs: int | None = None,

@@ -93,7 +93,7 @@ def test_equals_the_filter_bit_for_bit_where_there_is_nothing_to_fill():
     source, y, target, _ = shifted(m_source=[0.1, 0.2, 0.0], m_target=[0.5, 0.6, 0.3])
     base = DecisionTreeRegressor(random_state=0)
     one_way = FilteredEstimator(base, n_draws=3, random_state=7).fit(source, y, X_target=target)
-    two_way = TwoWayEstimator(base, random_state=7).fit(source, y, X_target=target)
+    two_way = TwoWayEstimator(base, n_draws=3, random_state=7).fit(source, y, X_target=target)
     np.testing.assert_array_equal(two_way.predict(target), one_way.predict(target))
     assert not two_way.filter_.filled_.any()
 
@@ -348,9 +348,15 @@ def test_columns_that_trees_do_not_see_count_through_the_regression():
 def test_trees_see_the_columns_most_correlated_with_what_they_learn():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(4000, 30))
-    rows[:, 0] = (rows[:, 5] - rows[:, 20] > 0) & (rng.random(4000) < 0.9)
-    law, _ = law_of_first(rows, rng.normal(size=(4000, 1)), np.arange(4000) % 2, choices=Choices(n_columns=2))
-    assert list(law._for_probability) == [5, 20]
+    related = [1, 3, 5, 20]
+    rows[:, 0] = (rows[:, related] @ [1, 1, 1, -1] > 0) & (rng.random(4000) < 0.9)
+    labels, folds = rng.normal(size=(4000, 1)), np.arange(4000) % 2
+    few, _ = law_of_first(rows[:, : related[-1] + 1][:, [0, *related]], labels, folds, choices=Choices(n_columns=2))
+    assert len(few._for_probability) == 2
+    # Of a wide table, half.
+    law, _ = law_of_first(rows, labels, folds, choices=Choices(n_columns=2))
+    assert len(law._for_probability) == 15
+    assert set(related) <= set(law._for_probability)
 
 
 def test_donors_are_rows_with_a_value_that_is_near_what_the_rest_tells():

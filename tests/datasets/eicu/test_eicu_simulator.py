@@ -15,7 +15,7 @@ from dams.datasets.eicu.catalogue import catalogue
 from dams.datasets.eicu.cohort import planted_counts
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.datasets.eicu.fiddle import is_clinical, load_fiddle, read_cohort
-from dams.datasets.eicu.scenarios import MECHANISMS
+from dams.datasets.eicu.names import MECHANISMS
 from dams.datasets.eicu.simulator import COHORTS, simulate_eicu, simulate_eicu_table
 from dams.experiments.eicu.run import fit_linear
 from dams.relative import estimate_relative_missingness
