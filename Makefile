@@ -17,7 +17,7 @@ RUN := $(BIN)/dams run --cores $(CORES)
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
 
-demo: $(VENV)/pipeline ## Run the whole pipeline on embedded data (about two minutes)
+demo: $(VENV)/pipeline ## Run the whole pipeline on embedded data (about a minute)
 	$(RUN) config/quickstart.yaml
 
 test: $(VENV)/dev ## Run every test
