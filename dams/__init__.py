@@ -4,8 +4,9 @@ A zero may be a true zero or a value nobody recorded, and the rate of loss diffe
 estimators here adapt a predictor from labelled source data and unlabelled target data, without knowing the rates.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dams._registry import export_late
 
 if TYPE_CHECKING:
     from dams.diagnostics import UCARReport, check_ucar
@@ -58,10 +59,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _EXPORTS:
-        return getattr(import_module(_EXPORTS[name]), name)
-    raise AttributeError(f"module 'dams' has no attribute {name!r}")
+__getattr__ = export_late(__name__, _EXPORTS)
 
 
 def __dir__() -> list[str]:

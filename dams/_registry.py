@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -12,6 +12,17 @@ def load(path: str) -> Any:
     """Import `package.module:attribute`."""
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def export_late(package: str, exports: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package that imports what it exports, name by module, when it is first used."""
+
+    def find(name: str) -> Any:
+        if name in exports:
+            return getattr(import_module(exports[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return find
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:

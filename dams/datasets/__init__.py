@@ -1,7 +1,8 @@
 """Covariates to experiment with: synthetic scenarios, data that ship inside scikit-learn, public and clinical data."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dams._registry import export_late
 
 if TYPE_CHECKING:
     from dams.datasets.eicu.fiddle import load_fiddle
@@ -25,7 +26,4 @@ _EXPORTS = {
 __all__ = ["FetchError", "Fetched", "RawDataError", "fetch", "load_fiddle", "load_uci", "prepare_uci", "simulate_eicu"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _EXPORTS:
-        return getattr(import_module(_EXPORTS[name]), name)
-    raise AttributeError(f"module 'dams.datasets' has no attribute {name!r}")
+__getattr__ = export_late(__name__, _EXPORTS)

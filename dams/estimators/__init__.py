@@ -1,7 +1,8 @@
 """scikit-learn estimators that adapt to the target's missingness rates."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dams._registry import export_late
 
 if TYPE_CHECKING:
     from dams.estimators.closed_form import ClosedFormRegressor
@@ -29,7 +30,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _EXPORTS:
-        return getattr(import_module(_EXPORTS[name]), name)
-    raise AttributeError(f"module 'dams.estimators' has no attribute {name!r}")
+__getattr__ = export_late(__name__, _EXPORTS)
