@@ -1,9 +1,17 @@
-"""Samples that least squares and every engine are tested on."""
+"""Samples that least squares and every engine are tested on, and how Hypothesis draws its examples."""
+
+import os
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from dams.experiments.models import Sample
+
+# The same examples in every run, so that a failure is of the change at hand; HYPOTHESIS_PROFILE=search looks for new ones.
+settings.register_profile("repeat", derandomize=True)
+settings.register_profile("search", print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
 def draw(seed, n, d=5, k=3):
