@@ -22,6 +22,7 @@ def crossed_bootstrap(
     *,
     replicates: int = 2000,
     confidence: float = 0.95,
+    together: int = 1,
     random_state: int | np.random.Generator | None = None,
 ) -> Interval:
     """Percentile interval for the mean of a table of draws × β, both resampled; stretched where they are few.
@@ -35,6 +36,8 @@ def crossed_bootstrap(
     ----------
     values : array of shape (draws, betas)
         NaN where there is no value; the mean is over the rest.
+    together : int
+        Number of intervals that are to hold together at this confidence; see `small_sample_stretch`.
     replicates, confidence, random_state
         As usual. With a single value the interval is NaN: nothing is known of its spread. With a single row it is that
         of the columns, and the other way round.
@@ -49,7 +52,8 @@ def crossed_bootstrap(
     if known.sum() == 1:
         return Interval(mean, np.nan, np.nan)
     means = crossed_replicates(values, replicates=replicates, random_state=random_state)
-    return percentile_interval(mean, means, confidence=confidence, stretch=small_sample_stretch(values, confidence))
+    stretch = small_sample_stretch(values, confidence, together=together)
+    return percentile_interval(mean, means, confidence=confidence, stretch=stretch)
 
 
 def percentile_interval(value: float, resampled: np.ndarray, *, confidence: float, stretch: float = 1.0) -> Interval:
@@ -59,12 +63,15 @@ def percentile_interval(value: float, resampled: np.ndarray, *, confidence: floa
     return Interval(value, float(lower), float(upper))
 
 
-def small_sample_stretch(values: np.ndarray, confidence: float) -> float:
+def small_sample_stretch(values: np.ndarray, confidence: float, *, together: int = 1) -> float:
     """How much further from the mean an interval must reach than the percentiles of its crossed bootstrap.
 
     Resampling n pieces gives their mean (n − 1)/n of its variance, and percentiles know nothing of the variance's own
     uncertainty. So the mean's variance is estimated without bias, as v = v_rows + v_columns, and the normal quantile
     that percentiles stand for becomes Student's, with the degrees of freedom that Satterthwaite gives to such a sum.
+
+    Where `together` intervals shall hold at once, Student's quantile is that of 1 − (1 − confidence)/together, by
+    Bonferroni: percentiles so far out would need many more replicates.
     """
     known = _is_known(values)
     estimated = resampled = squares = 0.0
@@ -77,11 +84,40 @@ def small_sample_stretch(values: np.ndarray, confidence: float) -> float:
             estimated += variance
             resampled += variance * (n - 1) / n
             squares += variance**2 / (n - 1)
+    quantile, simultaneous = (1 - (1 - confidence) / (2 * count) for count in (1, together))
     if not squares:
-        return 1.0
-    quantile = (1 + confidence) / 2
-    student = stdtrit(estimated**2 / squares, quantile) / ndtri(quantile)
+        return float(ndtri(simultaneous) / ndtri(quantile))
+    student = stdtrit(estimated**2 / squares, simultaneous) / ndtri(quantile)
     return float(student * np.sqrt(estimated / resampled))
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variances in a table of draws × β: of what a draw adds, of what a β adds, and of the rest of each entry."""
+
+    draws: float
+    betas: float
+    rest: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Components:
+        """Estimate them without bias, as in a two-way analysis of variance; those that come out negative are 0.
+
+        With a single β (or draw) what it adds can't be told from the rest, and counts as the other's.
+        """
+        values = np.asarray(values, dtype=float)
+        a, b = values.shape
+        by_draw, by_beta = np.nanmean(values, axis=1), np.nanmean(values, axis=0)
+        if a < 2 or b < 2:
+            return cls(by_draw.var(ddof=1) if a > 1 else 0.0, by_beta.var(ddof=1) if b > 1 else 0.0, 0.0)
+        left = values - by_draw[:, None] - by_beta + np.nanmean(values)
+        rest = float(np.nansum(left**2) / ((a - 1) * (b - 1)))
+        draws, betas = by_draw.var(ddof=1) - rest / b, by_beta.var(ddof=1) - rest / a
+        return cls(max(float(draws), 0.0), max(float(betas), 0.0), rest)
+
+    def variance_of_mean(self, draws: int, betas: int) -> float:
+        """Variance of the mean over a design of that size, all drawn anew."""
+        return self.draws / draws + self.betas / betas + self.rest / (draws * betas)
 
 
 def crossed_replicates(

@@ -15,13 +15,17 @@ class Dataset:
 
     A `scenario` is a law: its loader takes (rows, generator) and returns a sample of covariates with the law's own
     labels. A `table` is real data: its loader takes nothing and returns prepared covariates, the same at every call.
-    `uci` data are tables whose raw files are fetched first: the loader takes (name, paths, recipe).
+    `uci` data are tables whose raw files are fetched first: the loader takes (raw, paths, recipe), where `raw` is the
+    name of the files. The same files make two data sets: by the recipe of the paper's text and by that of the notebook
+    released with it.
     """
 
     title: str
     kind: Literal["scenario", "table", "uci"]
     path: str
     rows: int | None = None  # of a table, where known: longer ones are cut into shorter jobs
+    raw: str | None = None
+    recipe: str | None = None
 
     @property
     def load(self) -> Callable[..., Any]:
@@ -29,12 +33,19 @@ class Dataset:
         return load(self.path)
 
 
+def _uci(title: str, raw: str, rows: int, recipe: str = "paper_text") -> Dataset:
+    return Dataset(title, "uci", "dams.datasets.uci.recipes:prepare_uci", rows, raw, recipe)
+
+
 DATASETS: dict[str, Dataset] = {
     "redundant": Dataset("Redundant features", "scenario", "dams.datasets.synthetic:sample_redundant"),
     "confounded": Dataset("Confounded features", "scenario", "dams.datasets.synthetic:sample_confounded"),
-    "adult": Dataset("Adult", "uci", "dams.datasets.uci.recipes:prepare_uci", 48842),
-    "bank": Dataset("Bank", "uci", "dams.datasets.uci.recipes:prepare_uci", 41188),
-    "thyroid": Dataset("Thyroid", "uci", "dams.datasets.uci.recipes:prepare_uci", 2800),
+    "adult": _uci("Adult", "adult", 48842),
+    "bank": _uci("Bank", "bank", 41188),
+    "thyroid": _uci("Thyroid", "thyroid", 2800),
+    "adult_notebook": _uci("Adult (notebook)", "adult", 48842, "released_notebook"),
+    "bank_notebook": _uci("Bank (notebook)", "bank", 41188, "released_notebook"),
+    "thyroid_notebook": _uci("Thyroid (notebook)", "thyroid", 2800, "released_notebook"),
     "digits": Dataset("Digits", "table", "dams.datasets.embedded:load_digits", 1797),
     "diabetes": Dataset("Diabetes", "table", "dams.datasets.embedded:load_diabetes", 442),
 }
@@ -43,6 +54,11 @@ DATASETS: dict[str, Dataset] = {
 def title_of(name: str) -> str:
     """Return the title of a data set; a user's own goes by its name."""
     return DATASETS[name].title if name in DATASETS else name.replace("_", " ").capitalize()
+
+
+def raw_name(name: str) -> str | None:
+    """Return the name of the raw files that a data set is prepared from; None where nothing is downloaded for it."""
+    return DATASETS[name].raw if name in DATASETS else None
 
 
 def is_scenario(name: str) -> bool:

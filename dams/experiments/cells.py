@@ -37,9 +37,9 @@ def clean_table(table: pd.DataFrame, dataset: str, labels: tuple[Label, ...], *,
 
 def sample_scenario(key: CellKey, labels: tuple[Label, ...], *, seed: int, rows: int) -> Clean:
     """Sample a scenario for one cell, with labels of its own equations or Xβ for a β drawn with the sample."""
-    covariates, own = DATASETS[key.dataset].load(rows, generator(seed, "sample", *key.parts))
+    covariates, own = DATASETS[key.dataset].load(rows, generator(seed, "sample", *key.sample_parts))
     X = covariates.to_numpy()
-    Y = X @ _coefficients(X.shape[1], labels, seed, *key.parts)
+    Y = X @ _coefficients(X.shape[1], labels, seed, *key.sample_parts)
     Y[:, [label.kind == "structural" for label in labels]] = own[:, None]
     return Clean(tuple(covariates.columns), X, Y)
 
@@ -90,7 +90,7 @@ def build_cell(key: CellKey, labels: tuple[Label, ...], clean: Clean, *, seed: i
     Columns that the corruption leaves all zero in the source are dropped from all samples: their relative missingness
     is not identified.
     """
-    source_train, _, target_train, target_test = split_rows(len(clean.X), generator(seed, "split", *key.parts))
+    source_train, _, target_train, target_test = split_rows(len(clean.X), generator(seed, "split", *key.sample_parts))
     m_source, m_target = key.sampler.sample(clean.X.shape[1], generator(seed, "rates", *key.parts))
     rng = generator(seed, "corruption", *key.parts)
     parts = ((source_train, m_source), (target_train, m_target), (target_test, m_target))

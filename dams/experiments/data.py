@@ -51,7 +51,6 @@ def prepare(
     *,
     raw: Sequence[str | Path] = (),
     data_dir: str | None = None,
-    recipe: str | None = None,
     table: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Return prepared covariates.
@@ -63,8 +62,8 @@ def prepare(
     raw : paths
         For UCI data: the file that says what served the raw ones, which lie in a folder of its name beside it. For a
         user's own data: the table.
-    data_dir, recipe
-        For UCI data: where the raw files can be found again, and how they are prepared.
+    data_dir
+        For UCI data: where the raw files can be found again.
     table : dict or None
         For a user's own data: how `load_csv` is to read it.
     """
@@ -73,11 +72,12 @@ def prepare(
         own = load_own_table({"path": path, **table})
         log.info("%s: %s", path, own.describe())
         return own.covariates
-    if DATASETS[name].kind == "uci":
+    dataset = DATASETS[name]
+    if dataset.raw is not None:
         from dams.datasets.uci.download import fetch
 
         # Verified once more: the files may have been touched since they were fetched.
         (record,) = raw
-        paths = [file.path for file in fetch(name, raw_folder(record), data_dir=data_dir)]
-        return DATASETS[name].load(name, paths, recipe)
-    return DATASETS[name].load()
+        paths = [file.path for file in fetch(dataset.raw, raw_folder(record), data_dir=data_dir)]
+        return dataset.load(dataset.raw, paths, dataset.recipe)
+    return dataset.load()

@@ -29,11 +29,22 @@ class CellKey:
     epsilon: float | None
     sampler: Sampler
     draw: int
+    # As published: sample, split and β of a scenario do not change with the draw.
+    variant: str = "corrected"
 
     @property
     def parts(self) -> tuple[str | int, ...]:
         """The key of its random streams."""
-        return self.dataset, self.regime, "" if self.epsilon is None else f"{self.epsilon:g}", self.draw
+        return *self._place, self.draw
+
+    @property
+    def sample_parts(self) -> tuple[str | int, ...]:
+        """The key of what the rows are and mean: sample, split and β."""
+        return (*self._place, self.variant) if self.variant == "as_published" else self.parts
+
+    @property
+    def _place(self) -> tuple[str, ...]:
+        return self.dataset, self.regime, "" if self.epsilon is None else f"{self.epsilon:g}"
 
 
 @dataclass(frozen=True)
@@ -106,10 +117,15 @@ class Block:
         return tuple(label for kind in self.label_kinds for label in kinds[kind])
 
 
+def variant_of(cell: CellKey, method: str) -> str:
+    """Whether a score is of the published protocol, by the design of its study or by its method."""
+    return "as_published" if "as_published" in (cell.variant, METHODS[method].variant) else "corrected"
+
+
 def cell_keys(study: Study, dataset: str, draws: int) -> list[CellKey]:
     """Cells of a study for one data set, regime by regime."""
     return [
-        CellKey(dataset, regime.name, epsilon, sampler, draw)
+        CellKey(dataset, regime.name, epsilon, sampler, draw, study.variant)
         for regime in study.regimes
         for epsilon, sampler in regime.samplers()
         for draw in range(draws)

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from dams._files import damaged
-from dams.experiments.design import Block
-from dams.experiments.methods import METHODS
+from dams.experiments.design import Block, variant_of
 from dams.experiments.records import KEYS, TIMINGS, read_records
 
 
@@ -53,7 +52,7 @@ def keys_of(block: Block) -> list[tuple[Any, ...]]:
     return [
         (
             *(block.study, cell.dataset, cell.regime, cell.epsilon, label.kind),
-            *(METHODS[fit.method].variant, fit.model, fit.method, cell.draw, label.beta),
+            *(variant_of(cell, fit.method), fit.model, fit.method, cell.draw, label.beta),
         )
         for cell in block.cells
         for fit in block.fits

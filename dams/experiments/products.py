@@ -34,8 +34,8 @@ OUTPUTS: dict[str, Output] = {
     ),
     "error_against_distance": Output(
         "figure",
-        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates; below, how far "
-        "it lies above the oracle's in the same cells.",
+        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates, with a line for "
+        "each regime; below, how far it lies above the oracle's in the same cells.",
         model="linear",
     ),
     "error_against_epsilon": Output(
@@ -167,6 +167,7 @@ MANIFEST: dict[str, Product] = {
         **_EICU,
     ),
     "eicu_scores": Product("run_eicu", "eicu/scores", title="Scores", **_EICU),
+    "eicu_differences": Product("run_eicu", "eicu/differences", title="Paired differences", **_EICU),
     "eicu_coefficients": Product("run_eicu", "eicu/coefficients", title="Coefficients", **_EICU),
     "eicu_relative_missingness": Product(
         "run_eicu", "eicu/relative_missingness", title="Relative missingness", **_EICU
@@ -234,15 +235,25 @@ MANIFEST: dict[str, Product] = {
         "comparison",
         "data",
         "Printed numbers beside ours",
-        "Every number that the paper prints beside the one measured, with our interval and the erratum that explains a "
-        "difference.",
+        "Every number that the paper prints beside the one measured, their difference with the chance in both runs, "
+        "and how it ends: agrees, explained by an erratum that can be checked, or unexplained.",
     ),
     "published_against_measured": Product(
         "compare_with_paper",
         "figures/published_against_measured",
         "figure",
         "Printed against measured",
-        "Scores as printed against scores measured. On the dotted line they agree; bars are our intervals.",
+        "Scores as printed against scores measured. On the dotted line they agree; bars are intervals of the "
+        "difference, which count the chance in both runs.",
+    ),
+    "design_scatter": Product(
+        "compare_with_paper",
+        "figures/design_scatter",
+        "figure",
+        "How widely designs scatter",
+        "Where the mean of linear predictors lies over the stated design of 50 rate draws and 10 β, and over designs "
+        "of a single pair of rates and 5 β. Crosses are the printed numbers. It shows how sensitive they are, not how "
+        "they were made (erratum E8).",
     ),
     "provenance": Product("write_provenance", "provenance", "page", formats=("json",)),
     "report": Product("write_report", "report", "page", formats=("html",)),

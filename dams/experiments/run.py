@@ -13,7 +13,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
-from dams.experiments.design import Block, Fit
+from dams.experiments.design import Block, Fit, variant_of
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS, Sample, Training
 from dams.experiments.progress import Progress
@@ -128,7 +128,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "regime": cell.key.regime,
         "epsilon": cell.key.epsilon,
         "labels": cell.labels[k].kind,
-        "variant": METHODS[fit.method].variant,
+        "variant": variant_of(cell.key, fit.method),
         "model": fit.model,
         "method": fit.method,
         "draw": cell.key.draw,

@@ -21,6 +21,9 @@ from dams.report.run_files import read_json, read_table
 from dams.report.scope import Scope, describe, split_predictor, title_of_method, title_of_model
 from dams.report.summary import COMPARISON, Bootstrap, score_table
 
+# Products that evidence rests on, beside the records and the prepared data.
+EVIDENCE = ("theory", "eicu_scores", "eicu_rates", "eicu_differences", "eicu_cohort")
+
 
 def parse_known(config: Mapping[str, Any]) -> Config | None:
     """Check the configuration that a run left; None where there is none, or one of another version."""
@@ -47,6 +50,10 @@ class Evidence:
         The checked statements of the paper.
     eicu, eicu_rates : DataFrame
         Scores of the eICU experiment, and the summary of the relative missingness between its hospitals.
+    eicu_differences : DataFrame
+        Paired differences of its methods.
+    eicu_hospitals : dict
+        Stays and mortality of its hospitals, by their labels.
     eicu_is_simulated : bool
         Whether the cohort was made up, as its files told the run: taken for granted where nothing is known. The
         configuration can't tell: a folder of the user's may hold a simulated cohort.
@@ -59,6 +66,8 @@ class Evidence:
     theory: pd.DataFrame = field(default_factory=pd.DataFrame)
     eicu: pd.DataFrame = field(default_factory=pd.DataFrame)
     eicu_rates: pd.DataFrame = field(default_factory=pd.DataFrame)
+    eicu_differences: pd.DataFrame = field(default_factory=pd.DataFrame)
+    eicu_hospitals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     eicu_is_simulated: bool = True
     covariates: Mapping[str, Path] = field(default_factory=dict)
 
@@ -71,16 +80,22 @@ class Evidence:
         theory: str | Path | None = None,
         eicu_scores: str | Path | None = None,
         eicu_rates: str | Path | None = None,
+        eicu_differences: str | Path | None = None,
         eicu_cohort: str | Path | None = None,
         covariates: Mapping[str, Path] | None = None,
     ) -> Evidence:
         """Read what is there of a run, by the names of its products."""
-        theory_table, scores, rates = (
-            read_table(Path(path)) if path else pd.DataFrame() for path in (theory, eicu_scores, eicu_rates)
+        given = {"theory": theory, "eicu": eicu_scores, "eicu_rates": eicu_rates, "eicu_differences": eicu_differences}
+        tables = {name: read_table(Path(path)) for name, path in given.items() if path}
+        cohort = (read_json(Path(eicu_cohort)) if eicu_cohort else None) or {}
+        return cls(
+            records,
+            config,
+            **tables,
+            eicu_hospitals=cohort.get("hospitals", {}),
+            eicu_is_simulated=cohort.get("simulated", True),
+            covariates=covariates or {},
         )
-        cohort = read_json(Path(eicu_cohort)) if eicu_cohort else None
-        simulated = (cohort or {}).get("simulated", True)
-        return cls(records, config, theory_table, scores, rates, simulated, covariates or {})
 
     @cached_property
     def run(self) -> Config | None:
@@ -109,13 +124,16 @@ class Evidence:
             raise NotTestable(f"{title_of(dataset)} is not part of this run")
         return len(load_covariates(self.covariates[dataset]))
 
-    def score_tables(self, scope: Scope, predictors: Sequence[str]) -> list[pd.DataFrame]:
+    def score_tables(
+        self, scope: Scope, predictors: Sequence[str], *, variant: str = "corrected"
+    ) -> list[pd.DataFrame]:
         """Scores of each predictor ("method", or "model method") as tables of draws × β, all over the same entries.
 
         Where several studies hold them all, the one with the most entries counts; studies with other settings than the
-        paper's do not count.
+        paper's do not count, nor, but where `variant` asks for them, those that follow the published protocol.
         """
         part = self._matching(scope)
+        part = part[part["design"] == variant]
         found = _tables_by_study(part[part["departure"] == ""], scope, predictors)
         if not found:
             unlike = part[part["departure"] != ""]
@@ -130,7 +148,8 @@ class Evidence:
     def distances(self, scope: Scope) -> pd.Series:
         """Distance between source and target rates, by the same draws as the rows of `score_tables`."""
         part = self._matching(scope)
-        return part[part["departure"] == ""].groupby("draw")["rate_distance"].first()
+        usual = (part["departure"] == "") & (part["design"] == "corrected")
+        return part[usual].groupby("draw")["rate_distance"].first()
 
     @cached_property
     def _scores(self) -> pd.DataFrame:
@@ -143,16 +162,21 @@ class Evidence:
         draw = records["regime"] + "/" + epsilon + "/" + records["draw"].astype(str)
         keys = list(zip(records["study"], records["dataset"], records["regime"], strict=True))
         # Without a configuration names are all there is to go by.
-        designs = [self._designs.get(key, (key[2], "")) for key in keys]
+        designs = [self._designs.get(key, (key[2], "", "corrected")) for key in keys]
+        kinds, departures, variants = zip(*designs, strict=True) if designs else ((), (), ())
         return records[[*COMPARISON, "method", "beta", "score", "rate_distance"]].assign(
-            draw=draw, regime=[kind for kind, _ in designs], departure=[text for _, text in designs]
+            draw=draw, regime=kinds, departure=departures, design=variants
         )
 
     @cached_property
-    def _designs(self) -> dict[tuple[str, str, str], tuple[str, str]]:
-        """Kind of regime, and where its cells are not the paper's, by study, data set and name of the regime."""
+    def _designs(self) -> dict[tuple[str, str, str], tuple[str, str, str]]:
+        """Kind of regime, where its cells are not the paper's, and variant; by study, data set and name of regime."""
         return {
-            (name, dataset, regime.name): (regime.kind, departure(dataset, regime.samplers()[0][1], study.rows))
+            (name, dataset, regime.name): (
+                regime.kind,
+                departure(dataset, regime.samplers()[0][1], study.rows),
+                study.variant,
+            )
             for name, study in (self.run.studies if self.run else {}).items()
             for dataset in study.datasets
             for regime in study.regimes
@@ -196,7 +220,7 @@ class Evidence:
 
 def evidence_of_job(files: Any, config: Mapping[str, Any]) -> Evidence:
     """Read what a rule declares as input, by the names of products; of covariates there may be several."""
-    given = {name: files.get(name) for name in ("theory", "eicu_scores", "eicu_rates", "eicu_cohort")}
+    given = {name: files.get(name) for name in EVIDENCE}
     covariates = {Path(path).stem: Path(path) for path in files.get("covariates", [])}
     return Evidence.of_files(read_records(files.records), config, covariates=covariates, **given)
 

@@ -17,7 +17,7 @@ from dams.experiments.config.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.products import MANIFEST, SETTINGS, Made, file_of, products_of
 from dams.experiments.records import COLUMNS, KEYS, read_records
-from dams.report.evidence import Evidence, parse_known
+from dams.report.evidence import EVIDENCE, Evidence, parse_known
 from dams.report.recognise import recognise
 from dams.report.run_files import designs_in, read_json, read_table
 
@@ -157,7 +157,7 @@ class RunFolder:
     @cached_property
     def evidence(self) -> Evidence:
         """What claims and the comparison rest on."""
-        owned = {name: self.folder / file_of(name) for name in ("theory", "eicu_scores", "eicu_rates", "eicu_cohort")}
+        owned = {name: self.folder / file_of(name) for name in EVIDENCE}
         return Evidence.of_files(
             self.records,
             self.config,

@@ -45,3 +45,9 @@ def describe(scope: Scope, without: str = "") -> str:
         words.append(title_of_model(scope["model"]))
     words += [str(scope[name]) for name in ("method", "source", "target", "metric") if name in scope]
     return ", ".join(words) or "all records"
+
+
+def words_of(predictor: str) -> str:
+    """Return "model method", or the method alone, in running text."""
+    model, _, method = predictor.rpartition(" ")
+    return f"{title_of_model(model)} {title_of_method(method)}" if model else title_of_method(method)

@@ -51,11 +51,18 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
     """One row for every comparison and method.
 
     `lower` and `upper` come from the crossed bootstrap; `pooled_lower` and `pooled_upper` take all entries for
-    independent, as published.
+    independent, as published. `oracle` is the oracle's mean over the cells of the method, which may be fewer than the
+    oracle's own.
     """
     rows = []
+    oracles = {
+        tuple(key.values()): score_table(part)
+        for key, part in _groups(records[records["method"] == "oracle"], COMPARISON)
+    }
     for key, group in _groups(records, [*COMPARISON, "method"]):
-        table = score_table(group).to_numpy()
+        scores = score_table(group)
+        table = scores.to_numpy()
+        oracle = oracles.get(tuple(key[name] for name in COMPARISON), pd.DataFrame())
         interval = crossed_bootstrap(table, **bootstrap.options(*key.values()))
         pooled = pooled_interval(table, confidence=bootstrap.confidence)
         rows.append(
@@ -66,6 +73,7 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
                 "upper": interval.upper,
                 "pooled_lower": pooled.lower,
                 "pooled_upper": pooled.upper,
+                "oracle": _mean(oracle.reindex(index=scores.index, columns=scores.columns).where(scores.notna())),
                 "worst": group["score"].max(),
                 "draws": table.shape[0],
                 "betas": table.shape[1],
@@ -73,6 +81,12 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
             }
         )
     return in_display_order(pd.DataFrame(rows))
+
+
+def _mean(table: pd.DataFrame) -> float:
+    """Mean over the entries that are there; NaN without any."""
+    values = table.to_numpy(dtype=float)
+    return float(values[np.isfinite(values)].mean()) if np.isfinite(values).any() else np.nan
 
 
 def on_fewer_cells(summary: pd.DataFrame) -> pd.Series:

@@ -25,7 +25,7 @@ def prepare_own(table):
 
 
 def test_a_table_that_ships_with_the_library(tmp_path):
-    covariates = prepare("diabetes", recipe="paper_text")
+    covariates = prepare("diabetes")
     pd.testing.assert_frame_equal(covariates, load_diabetes())
 
 

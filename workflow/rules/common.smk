@@ -74,7 +74,7 @@ else:
 
 try:
     import dams
-    from dams.datasets.registry import DATASETS, is_scenario
+    from dams.datasets.registry import is_scenario, raw_name
     from dams.experiments import config as dams_config
     from dams.experiments import design
     from dams.experiments import products as dams_products
@@ -135,16 +135,9 @@ PRODUCTS = [
 ]
 # Before all blocks, whose priority is their seconds: many jobs wait for these, or they are long themselves.
 SOON = 10_000
-UCI_USED = sorted(
-    {
-        name
-        for study in RUN.studies.values()
-        for name in study.datasets
-        if name in DATASETS and DATASETS[name].kind == "uci"
-    }
-)
-# Real data sets of the studies, prepared.
+# Real data sets of the studies, prepared, and the raw files that some of them are made from.
 TABLES = [case["dataset"] for case in MANIFEST["covariates"].cases(RUN)]
+RAW_USED = sorted({raw for raw in map(raw_name, TABLES) if raw})
 
 
 wildcard_constraints:
@@ -240,12 +233,13 @@ def raw_of(wildcards):
     """Raw files of a data set: fetched, the user's own, or none."""
     if wildcards.dataset in RUN.datasets:
         return [RUN.datasets[wildcards.dataset].path]
-    return [f"{RAW}/{wildcards.dataset}.json"] if wildcards.dataset in UCI_USED else []
+    raw = raw_name(wildcards.dataset)
+    return [f"{RAW}/{raw}.json"] if raw else []
 
 
 def uci_only(wildcards, setting):
     """A setting of the UCI data sets; None for the others."""
-    return setting if wildcards.dataset in UCI_USED else None
+    return setting if raw_name(wildcards.dataset) else None
 
 
 def table_of(wildcards):

@@ -3,7 +3,7 @@
 
 rule download:
     input:
-        [f"{RAW}/{name}.json" for name in UCI_USED],
+        [f"{RAW}/{name}.json" for name in RAW_USED],
 
 
 # Runs where Snakemake does: the nodes of a cluster seldom reach the network.
@@ -50,7 +50,6 @@ rule prepare_data:
         code=code_of("prepare_data"),
         # For the data sets that have raw files: others need not be prepared again when these change.
         data_dir=lambda wildcards: uci_only(wildcards, RUN.data_dir),
-        recipe=lambda wildcards: uci_only(wildcards, RUN.recipe),
         table=table_of,
     message:
         "Preparing data set {wildcards.dataset}"

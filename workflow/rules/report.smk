@@ -146,7 +146,7 @@ rule write_report:
         provenance=rules.write_provenance.output.provenance,
         products=PRODUCTS,
         covariates=[product("covariates", dataset=name) for name in TABLES],
-        raw=[f"{RAW}/{name}.json" for name in UCI_USED],
+        raw=[f"{RAW}/{name}.json" for name in RAW_USED],
     output:
         **made_by("write_report"),
     log:

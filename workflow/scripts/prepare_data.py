@@ -10,7 +10,6 @@ with job_log(snakemake.log[0]):
         snakemake.wildcards.dataset,
         raw=snakemake.input.raw,
         data_dir=params.data_dir,
-        recipe=params.recipe,
         table=params.table,
     )
     save_covariates(covariates, snakemake.output.covariates)

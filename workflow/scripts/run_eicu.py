@@ -8,6 +8,7 @@ from dams.datasets.eicu.fiddle import folder_behind, load_fiddle
 from dams.datasets.eicu.fiddle_as_published import load_fiddle_as_published
 from dams.experiments.eicu import run as eicu
 from dams.experiments.eicu.as_published import run_eicu_as_published
+from dams.experiments.eicu.scores import paired_differences, score_predictions
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
 
@@ -17,12 +18,14 @@ with job_log(snakemake.log[0]), threadpool_limits(1):
     folder = folder_behind(snakemake.input.files)
     table = load_fiddle(folder, hospitals=params.hospitals)
     methods = [*eicu.PAPERS_METHODS, *(["two_way"] if params.two_way else [])]
-    workers = {"random_state": params.seed, "n_jobs": snakemake.threads}
-    corrected = eicu.run_eicu(table, methods=methods, **params.bootstrap, **workers)
-    as_published = load_fiddle_as_published(folder, hospitals=params.hospitals)
-    published = run_eicu_as_published(as_published, random_state=params.seed)
+    predicted = eicu.predict_hospitals(table, methods=methods, random_state=params.seed, n_jobs=snakemake.threads)
+    corrected = score_predictions(predicted, **params.bootstrap, random_state=params.seed)
+    differences = paired_differences(predicted, **params.bootstrap, random_state=params.seed)
+    flawed = load_fiddle_as_published(folder, hospitals=params.hospitals)
+    published = run_eicu_as_published(flawed, random_state=params.seed)
     relative = eicu.relative_missingness(table, confidence=params.bootstrap["confidence"])
-    write_json({"simulated": table.simulated}, output.eicu_cohort)
+    write_json({"simulated": table.simulated, "hospitals": eicu.describe_hospitals(table)}, output.eicu_cohort)
+    write_csv(differences, output.eicu_differences)
     write_csv(pd.concat([corrected, published]), output.eicu_scores)
     write_csv(eicu.oracle_coefficients(table).reset_index(), output.eicu_coefficients)
     write_csv(relative, output.eicu_relative_missingness)

@@ -49,6 +49,9 @@ class Study(Strict):
     methods: Annotated[dict[str, Cap], Field(min_length=1)]
     labels: OneOrMore[Literal["random_linear", "structural"]] = ["random_linear"]
     rows: Annotated[int, Field(ge=50)] = 10_000
+    # As published: one sample of a scenario and one split serve all draws, which lose other values; β does not change
+    # with the draw either (erratum E20).
+    variant: Literal["corrected", "as_published"] = "corrected"
     outputs: Unique[str] = []
 
     @field_validator("methods", mode="before")
@@ -188,7 +191,6 @@ class Config(Strict):
     studies: Annotated[dict[Name, Study], Field(min_length=1)]
     datasets: dict[Name, CsvDataset] = {}
     data_dir: FilePath | None = None
-    recipe: Literal["paper_text", "released_notebook"] = "paper_text"
     theory: bool = False
     eicu: Eicu | None = None
     bootstrap: Bootstrap = Bootstrap()
@@ -248,6 +250,11 @@ class Config(Strict):
                 if dataset not in known:
                     raise ValueError(
                         f"studies.{name}.datasets: unknown data set '{dataset}'; {nearest(dataset, known)}"
+                    )
+                if study.variant == "as_published" and not is_scenario(dataset):
+                    raise ValueError(
+                        f"studies.{name}.variant: 'as_published' draws one sample of a scenario for all runs; "
+                        f"data set '{dataset}' is a table, of which there is one in any case. Leave `variant` out."
                     )
                 if "structural" in study.labels and not is_scenario(dataset):
                     raise ValueError(

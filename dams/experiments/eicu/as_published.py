@@ -6,14 +6,16 @@ To be read beside `dams.experiments.eicu.run`, which mends them. The table comes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dams.datasets.eicu.feature_table import FeatureTable
-from dams.experiments.eicu.run import COLUMNS, filter_to_target, result_rows
-from dams.experiments.eicu.scores import resample_patients, weighted_scores
+from dams.experiments.eicu.run import filter_to_target, hospital_label
+from dams.experiments.eicu.scores import COLUMNS, METRICS, resample_patients, weighted_scores
 from dams.experiments.seeding import generator
 from dams.stats import Interval
 
@@ -31,13 +33,31 @@ def run_eicu_as_published(table: FeatureTable, *, replicates: int = 1000, random
         train, held_out = split_for_the_oracle_alone(known, generator(random_state, "eicu", "published split", target))
         rng = generator(random_state, "eicu", "published", target)
         oracle = partial(_score, "oracle", train, train, held_out, replicates, rng)
-        rows += result_rows("as_published", table, "oracle", target, target, len(held_out.y), oracle)
+        rows += _result_rows(table, "oracle", target, target, len(held_out.y), oracle)
         for source in table.hospitals:
             if source != target:
                 for method in ("source", "imputed", "closed_form", "nonparametric"):
                     score = partial(_score, method, table.at(source), known, known, replicates, rng)
-                    rows += result_rows("as_published", table, method, source, target, len(known.y), score)
+                    rows += _result_rows(table, method, source, target, len(known.y), score)
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
+
+
+def _result_rows(
+    table: FeatureTable,
+    method: str,
+    source: int,
+    target: int,
+    n_test: int,
+    score: Callable[[], dict[str, Interval]],
+) -> list[dict[str, Any]]:
+    """Rows of one method in one direction. A fit that fails is a result too, and the others go on."""
+    about = {"variant": "as_published", "method": method, "n_test": n_test, "failure": ""}
+    about |= {"source": hospital_label(table, source), "target": hospital_label(table, target)}
+    try:
+        intervals = score()
+    except (ValueError, np.linalg.LinAlgError) as error:
+        return [about | {"metric": metric, "failure": str(error)} for metric in METRICS]
+    return [about | {"metric": m, "value": i.mean, "lower": i.lower, "upper": i.upper} for m, i in intervals.items()]
 
 
 def _score(

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,19 +19,15 @@ from threadpoolctl import threadpool_limits
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.estimators.closed_form import ClosedFormRegressor
 from dams.estimators.two_way import two_way_draws
-from dams.experiments.eicu.scores import METRICS, resample_patients, score_with_interval
+from dams.experiments.eicu.scores import Predicted, score_predictions
 from dams.experiments.seeding import generator
 from dams.least_squares import LinearFit, least_squares
 from dams.missingness import delete_at_random
 from dams.moments import Moments
 from dams.relative import estimate_relative_missingness
-from dams.stats import Interval
 
 Array = np.ndarray
 logger = logging.getLogger(__name__)
-
-# What a row of results is about, and what it says; a row without a value says in `failure` why.
-COLUMNS = ["variant", "source", "target", "method", "metric", "value", "lower", "upper", "n_test", "failure"]
 
 PAPERS_METHODS = ("oracle", "source", "imputed", "closed_form", "nonparametric")
 
@@ -43,6 +37,12 @@ TEST_FOLDS = 5  # one of which is the test
 def hospital_label(table: FeatureTable, hospital: int) -> str:
     """Name a hospital as the paper does: H1, H2."""
     return f"H{table.hospitals.index(hospital) + 1}"
+
+
+def describe_hospitals(table: FeatureTable) -> dict[str, dict[str, float]]:
+    """Stays and share of deaths of every hospital, by its label."""
+    parts = {hospital_label(table, hospital): table.at(hospital).y for hospital in table.hospitals}
+    return {name: {"stays": len(y), "mortality": float(y.mean())} for name, y in parts.items()}
 
 
 def run_eicu(
@@ -72,28 +72,38 @@ def run_eicu(
     -------
     DataFrame with the columns `COLUMNS`; the oracle's source is the target itself.
     """
-    run = delayed(_run_target)
-    parts = Parallel(n_jobs=n_jobs)(
-        run(table, target, methods, replicates, confidence, random_state) for target in table.hospitals
-    )
-    return pd.DataFrame([row for part in parts for row in part]).reindex(columns=COLUMNS)
+    predicted = predict_hospitals(table, methods=methods, random_state=random_state, n_jobs=n_jobs)
+    return score_predictions(predicted, replicates=replicates, confidence=confidence, random_state=random_state)
 
 
-def _run_target(
-    table: FeatureTable, target: int, methods: Sequence[str], replicates: int, confidence: float, random_state: int
-) -> list[dict[str, Any]]:
-    """Score every method on one hospital."""
-    rows = []
+def predict_hospitals(
+    table: FeatureTable, *, methods: Sequence[str] = PAPERS_METHODS, random_state: int = 0, n_jobs: int = 1
+) -> list[Predicted]:
+    """Fit every method in every direction and predict the test patients; see `run_eicu`."""
+    run = delayed(_predict_target)
+    parts = Parallel(n_jobs=n_jobs)(run(table, target, methods, random_state) for target in table.hospitals)
+    return [predicted for part in parts for predicted in part]
+
+
+def _predict_target(table: FeatureTable, target: int, methods: Sequence[str], random_state: int) -> list[Predicted]:
+    """Predict the test patients of one hospital by every method. A fit that fails is a result too."""
+    found = []
     # Threads belong to the scheduler, and sums in another order would be other digits.
     with threadpool_limits(1):
         train, test = split_by_patient(table.at(target), generator(random_state, "eicu", "split", target))
-        weights = resample_patients(test.groups, replicates, generator(random_state, "eicu", "bootstrap", target))
         for method, source in _comparisons(table, target, methods):
             known = train if method == "oracle" else _without(table.at(source), test.groups)
             rng = generator(random_state, "eicu", method, source, target)
-            score = partial(_score, method, known, train, test, weights, confidence, rng)
-            rows += result_rows("corrected", table, method, source, target, len(test.y), score)
-    return rows
+            prediction, failure = None, ""
+            try:
+                prediction = PREDICTORS[method](known, train, test, rng)
+                if not np.isfinite(prediction).all():
+                    prediction, failure = None, "Predictions must be finite: the fit has no stable solution."
+            except (ValueError, np.linalg.LinAlgError) as error:
+                failure = str(error)
+            names = (hospital_label(table, source), hospital_label(table, target))
+            found.append(Predicted(method, *names, test.y, test.groups, prediction, failure))
+    return found
 
 
 def _comparisons(table: FeatureTable, target: int, methods: Sequence[str]) -> list[tuple[str, int]]:
@@ -107,38 +117,6 @@ def _comparisons(table: FeatureTable, target: int, methods: Sequence[str]) -> li
 def _without(table: FeatureTable, patients: Array) -> FeatureTable:
     """Leave out stays of these patients, who may have been in several hospitals."""
     return table.take(np.flatnonzero(~np.isin(table.groups, patients)))
-
-
-def _score(
-    method: str,
-    source: FeatureTable,
-    train: FeatureTable,
-    test: FeatureTable,
-    weights: Array,
-    confidence: float,
-    rng: np.random.Generator,
-) -> dict[str, Interval]:
-    prediction = PREDICTORS[method](source, train, test, rng)
-    return score_with_interval(test.y, prediction, weights, confidence)
-
-
-def result_rows(
-    variant: str,
-    table: FeatureTable,
-    method: str,
-    source: int,
-    target: int,
-    n_test: int,
-    score: Callable[[], dict[str, Interval]],
-) -> list[dict[str, Any]]:
-    """Rows of one method in one direction. A fit that fails is a result too, and the others go on."""
-    about = {"variant": variant, "method": method, "n_test": n_test, "failure": ""}
-    about |= {"source": hospital_label(table, source), "target": hospital_label(table, target)}
-    try:
-        intervals = score()
-    except (ValueError, np.linalg.LinAlgError) as error:
-        return [about | {"metric": metric, "failure": str(error)} for metric in METRICS]
-    return [about | {"metric": m, "value": i.mean, "lower": i.lower, "upper": i.upper} for m, i in intervals.items()]
 
 
 def split_by_patient(table: FeatureTable, rng: np.random.Generator) -> tuple[FeatureTable, FeatureTable]:

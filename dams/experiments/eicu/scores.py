@@ -6,13 +6,97 @@ sorted array instead of thousands of calls.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
 
-from dams.stats import Interval
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from dams.experiments.seeding import generator
+from dams.stats import Interval, percentile_interval
 
 Array = np.ndarray
 
 METRICS = ("mse", "auroc", "auprc")
+# What a row of results is about, and what it says; a row without a value says in `failure` why.
+COLUMNS = ["variant", "source", "target", "method", "metric", "value", "lower", "upper", "n_test", "failure"]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a method, trained on `source`, says of the test patients of `target`, or why it says nothing."""
+
+    method: str
+    source: str
+    target: str
+    y: Array
+    groups: Array
+    prediction: Array | None
+    failure: str = ""
+
+
+def score_predictions(
+    predicted: Sequence[Predicted], *, replicates: int = 2000, confidence: float = 0.95, random_state: int = 0
+) -> pd.DataFrame:
+    """Score predictions with intervals over resampled patients; columns `COLUMNS`."""
+    rows: list[dict[str, Any]] = []
+    with threadpool_limits(1):
+        for target, part in _by_target(predicted):
+            weights = _resamples(part[0], target, replicates, random_state)
+            for one in part:
+                about = {"variant": "corrected", "method": one.method, "n_test": len(one.y), "failure": one.failure}
+                about |= {"source": one.source, "target": one.target}
+                if one.prediction is None:
+                    rows += [about | {"metric": metric} for metric in METRICS]
+                else:
+                    scores = score_with_interval(one.y, one.prediction, weights, confidence)
+                    rows += [about | {"metric": metric, **_columns(score)} for metric, score in scores.items()]
+    return pd.DataFrame(rows).reindex(columns=COLUMNS)
+
+
+def paired_differences(
+    predicted: Sequence[Predicted], *, replicates: int = 2000, confidence: float = 0.95, random_state: int = 0
+) -> pd.DataFrame:
+    """Score of every method minus that of every other one on the same target, over the same resampled patients.
+
+    What makes a patient hard to predict for both cancels, so these intervals are narrower than the difference of two.
+    Columns: source, target, method, minus, metric, value, lower, upper.
+    """
+    rows = []
+    with threadpool_limits(1):
+        for target, part in _by_target(predicted):
+            weights = _resamples(part[0], target, replicates, random_state)
+            weights = np.concatenate([np.ones((1, weights.shape[1])), weights])
+            scored = [
+                (one, weighted_scores(one.y, one.prediction, weights)) for one in part if one.prediction is not None
+            ]
+            for (first, ours), (second, theirs) in permutations(scored, 2):
+                # The oracle has no source of its own; two others are compared where they were trained alike.
+                if "oracle" in (first.method, second.method) or first.source == second.source:
+                    source = second.source if first.method == "oracle" else first.source
+                    about = {"source": source, "target": target, "method": first.method, "minus": second.method}
+                    for metric in METRICS:
+                        difference = ours[metric] - theirs[metric]
+                        interval = percentile_interval(float(difference[0]), difference[1:], confidence=confidence)
+                        rows.append(about | {"metric": metric, **_columns(interval)})
+    return pd.DataFrame(rows, columns=["source", "target", "method", "minus", "metric", "value", "lower", "upper"])
+
+
+def _by_target(predicted: Sequence[Predicted]) -> list[tuple[str, list[Predicted]]]:
+    targets = dict.fromkeys(one.target for one in predicted)
+    return [(target, [one for one in predicted if one.target == target]) for target in targets]
+
+
+def _resamples(predicted: Predicted, target: str, replicates: int, random_state: int) -> Array:
+    """Weights of the test patients; the same for every method and every quantity."""
+    return resample_patients(predicted.groups, replicates, generator(random_state, "eicu", "bootstrap", target))
+
+
+def _columns(interval: Interval) -> dict[str, float]:
+    return {"value": interval.mean, "lower": interval.lower, "upper": interval.upper}
 
 
 def resample_patients(groups: Array, replicates: int, rng: np.random.Generator) -> Array:

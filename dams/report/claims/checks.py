@@ -1,7 +1,7 @@
 """The kinds of check that a claim may be put to: each measures something with its interval and says what is expected.
 
-A check is declared in resources/paper/claims.yaml. Its `scope` says where it is made: a key with a list of values means
-one check a value (a product over several lists), and `hold` says whether all, most or any of them must hold.
+A check is declared in dams/report/paper/claims.yaml. Its `scope` says where it is made: a key with a list of values
+means one check per value (a product over several lists), and `hold` says whether all, most or any of them must hold.
 """
 
 from __future__ import annotations
@@ -11,20 +11,33 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
-from dams.report.claims.expectations import Expected, Leaf, Measurement, Node, Region
+from dams.experiments.design import blocks
+from dams.report.claims.eicu import Eicu, EicuCohort, EicuRates
+from dams.report.claims.expectations import Expected, Leaf, Measurement, Node, Region, Scalar
+from dams.report.claims.printed import difference_from_print, gap_from_print
 from dams.report.evidence import Evidence, NotTestable
 from dams.report.outputs.error_against_distance import weighted_slopes
-from dams.report.paper import published_score
-from dams.report.scope import Scope, title_of_method, title_of_model
+from dams.report.scope import Scope, split_predictor, words_of
 from dams.stats import Interval, crossed_bootstrap, crossed_replicates, percentile_interval, small_sample_stretch
 
 Predictor = str
+# How the plain protocol compares with these engines in core-seconds (benchmarks/results/end_to_end.csv), rounded up.
+PLAIN_PROTOCOL = 10.0
 
 
-class Difference(Leaf):
+class Gap(Leaf):
+    """A check of differences that may be told as shares of what is at stake: the gap between source and oracle.
+
+    `gap` names where the gap is taken, as changes to the scope; `{}` is the place itself, and `{model: linear}` its
+    linear models. Without it differences are in units of MSE/Var(Y).
+    """
+
+    gap: dict[str, Scalar] | None = None
+
+
+class Difference(Gap):
     """Mean of first − second over the cells that both have; `within` makes it a check of agreement."""
 
     kind: Literal["difference"]
@@ -32,25 +45,29 @@ class Difference(Leaf):
     second: Predictor
     expect: Expected
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Pair the scores cell by cell, so that what cells share cancels."""
-        yield _difference(evidence, scope, self.first, self.second, self.expect.region())
+        yield _difference(evidence, scope, self.first, self.second, self.expect.region(), together, self.gap)
 
 
-class Ordering(Leaf):
+class Ordering(Gap):
     """Means in the order of `predictors`, each better than the next by more than `by`."""
 
     kind: Literal["ordering"]
     predictors: Annotated[list[Predictor], Field(min_length=2)]
     by: float = 0.0
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def count(self) -> int:
+        """Return the number of neighbours."""
+        return len(self.predictors) - 1
+
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Compare neighbours, pairwise in the same cells."""
         for better, worse in zip(self.predictors, self.predictors[1:], strict=False):
-            yield _difference(evidence, scope, better, worse, Region(upper=0.0 - self.by))
+            yield _difference(evidence, scope, better, worse, Region(upper=0.0 - self.by), together, self.gap)
 
 
-class Best(Leaf):
+class Best(Gap):
     """The best of `first` against the best of `second`, whichever those are by their means."""
 
     kind: Literal["best"]
@@ -58,13 +75,13 @@ class Best(Leaf):
     second: Annotated[list[Predictor], Field(min_length=1)]
     expect: Expected
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Choose on the cells that all have, then pair."""
         names = [*self.first, *self.second]
         tables = evidence.score_tables(scope, names)
         means = {name: np.nanmean(table.to_numpy()) for name, table in zip(names, tables, strict=True)}
         best, rival = (min(group, key=means.__getitem__) for group in (self.first, self.second))
-        yield _difference(evidence, scope, best, rival, self.expect.region())
+        yield _difference(evidence, scope, best, rival, self.expect.region(), together, self.gap)
 
 
 class Ratio(Leaf):
@@ -75,26 +92,12 @@ class Ratio(Leaf):
     second: Predictor
     expect: Expected
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Resample both means alike."""
         first, second = (t.to_numpy() for t in evidence.score_tables(scope, [self.first, self.second]))
-        options = _options(evidence, scope, self.first, self.second)
-        confidence, seed = options.pop("confidence"), options.pop("random_state").integers(2**63)
-        above, below = (crossed_replicates(t, **options, random_state=seed) for t in (first, second))
-        ratio = float(np.nanmean(first) / np.nanmean(second))
-        yield Measurement(
-            f"{_words(self.first)} / {_words(self.second)}",
-            # To first order the ratio differs by what first − ratio · second differs from 0.
-            _percentiles(
-                ratio,
-                above / below,
-                confidence,
-                enough=np.isfinite(first).sum() > 1,
-                stretch=small_sample_stretch(first - ratio * second, confidence),
-            ),
-            self.expect.region(),
-            len(first),
-        )
+        interval = _ratio(first, second, _options(evidence, scope, self.first, self.second), together)
+        quantity = f"{words_of(self.first)} / {words_of(self.second)}"
+        yield Measurement(quantity, interval, self.expect.region(), len(first))
 
 
 class Level(Leaf):
@@ -104,11 +107,12 @@ class Level(Leaf):
     predictor: Predictor
     expect: Expected
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Take the mean over the cells."""
         (table,) = evidence.score_tables(scope, [self.predictor])
-        interval = crossed_bootstrap(table.to_numpy(), **_options(evidence, scope, self.predictor))
-        yield Measurement(_words(self.predictor), interval, self.expect.region(), len(table))
+        options = _options(evidence, scope, self.predictor)
+        interval = crossed_bootstrap(table.to_numpy(), **options, together=together)
+        yield Measurement(words_of(self.predictor), interval, self.expect.region(), len(table))
 
 
 class Slope(Leaf):
@@ -119,8 +123,14 @@ class Slope(Leaf):
     minus: Predictor | None = None
     expect: Expected
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
-        """Fit a line through the means over β of every rate draw; resample draws. A slope is linear in the scores."""
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
+        """Fit a line through the means over β of every rate draw; resample draws. A slope is linear in the scores.
+
+        Regimes lie at other distances and other levels, so that a line through the draws of two says something of
+        their difference and nothing of either (erratum E22): a slope is of one regime.
+        """
+        if "regime" not in scope:
+            raise ValueError(f"A slope is of one regime, got the scope {dict(scope)}; add `regime` to it.")
         names = [self.predictor] + ([self.minus] if self.minus else [])
         first, *second = (table.mean(axis="columns") for table in evidence.score_tables(scope, names))
         scores = first - second[0] if second else first
@@ -130,30 +140,39 @@ class Slope(Leaf):
         options, n = _options(evidence, scope, *names), len(x)
         weights = options["random_state"].multinomial(n, np.full(n, 1 / n), options["replicates"]) / n
         slope = weighted_slopes(x, scores.to_numpy(), np.full((1, n), 1 / n))[0]
-        resampled = weighted_slopes(x, scores.to_numpy(), weights)
-        yield Measurement(
-            f"slope of {' − '.join(map(_words, names))}",
-            _percentiles(float(slope), resampled, options["confidence"], enough=n > 2),
-            self.expect.region(),
-            n,
-        )
+        interval = Interval(float(slope), math.nan, math.nan)
+        if n > 2:
+            # Two numbers, level and slope, are fitted to n means: what a table of n − 1 draws knows of its mean.
+            stretch = small_sample_stretch(scores.to_numpy()[1:, None], options["confidence"], together=together)
+            resampled = weighted_slopes(x, scores.to_numpy(), weights)
+            interval = percentile_interval(float(slope), resampled, confidence=options["confidence"], stretch=stretch)
+        yield Measurement(f"slope of {' − '.join(map(words_of, names))}", interval, self.expect.region(), n)
 
 
 class Published(Leaf):
-    """Our mean minus the printed number, for each of the methods."""
+    """Our mean minus the printed number for each of the methods; with `above`, minus that of this method in both.
+
+    Holds where the two agree for all that is known: the interval counts the chance in both runs and reaches 0.
+    """
 
     kind: Literal["published"]
     methods: Annotated[list[str], Field(min_length=1)]
-    expect: Expected
+    above: str | None = None
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
-        """Look the printed numbers up in resources/paper/table1.csv."""
+    def count(self) -> int:
+        """Return the number of printed numbers."""
+        return len(self.methods)
+
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
+        """Look the printed numbers up in dams/report/paper/table1.csv."""
         for method in self.methods:
-            (table,) = evidence.score_tables(scope, [method])
-            ours = crossed_bootstrap(table.to_numpy(), **_options(evidence, scope, method))
-            printed = published_score(scope, method)
-            shifted = Interval(ours.mean - printed, ours.lower - printed, ours.upper - printed)
-            yield Measurement(f"{_words(method)} − printed {printed:.3f}", shifted, self.expect.region(), len(table))
+            if self.above is None:
+                found = difference_from_print(evidence, scope, method, together=together)
+                quantity = f"{words_of(method)} − printed {found.printed:.3f}"
+            else:
+                found = gap_from_print(evidence, scope, method, self.above, together=together)
+                quantity = f"{words_of(method)} − {words_of(self.above)}, minus printed {found.printed:.3f}"
+            yield Measurement(quantity, found.difference, Region(0.0, 0.0), found.draws, agrees=True)
 
 
 class Theory(Leaf):
@@ -162,7 +181,7 @@ class Theory(Leaf):
     kind: Literal["theory"]
     statements: Annotated[list[str], Field(min_length=1)]
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Compare the largest deviation with the statement's own tolerance."""
         if evidence.theory.empty:
             raise NotTestable("the theory was not checked in this run")
@@ -181,68 +200,29 @@ class Rows(Leaf):
     kind: Literal["rows"]
     rows: int
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Count the prepared rows."""
         yield Measurement("rows", Interval(*[evidence.rows_of(scope["dataset"])] * 3), Region(self.rows, self.rows))
 
 
-class Eicu(Leaf):
-    """A metric of the eICU experiment: of one method, or its difference from that of another (`minus`)."""
+class Hours(Leaf):
+    """What the fits of a run would take by the plain protocol, in hours on so many cores, without `without`.
 
-    kind: Literal["eicu"]
-    metric: Literal["mse", "auroc", "auprc"]
-    method: str
-    minus: str | None = None
-    expect: Expected
-
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
-        """Subtract intervals end from end, which is conservative: the tables hold no pairs."""
-        first = self._interval(evidence, scope, self.method)
-        if self.minus is None:
-            yield Measurement(f"{_words(self.method)} {self.metric}", first, self.expect.region())
-            return
-        second = self._interval(evidence, scope, self.minus)
-        difference = Interval(first.mean - second.mean, first.lower - second.upper, first.upper - second.lower)
-        quantity = f"{self.metric}: {_words(self.method)} − {_words(self.minus)}"
-        yield Measurement(quantity, difference, self.expect.region())
-
-    def _interval(self, evidence: Evidence, scope: Scope, method: str) -> Interval:
-        table = evidence.eicu
-        if table.empty:
-            raise NotTestable("the eICU experiment is not part of this run")
-        wanted = {"variant": "corrected", **scope, "method": method, "metric": self.metric}
-        if method == "oracle":
-            wanted["source"] = wanted["target"]
-        for column, value in wanted.items():
-            if column in table.columns:
-                table = table[table[column] == value]
-        if table.empty or pd.isna(table["value"].iloc[0]):
-            raise NotTestable(f"no eICU score of the {title_of_method(method)} predictor")
-        return Interval(*(float(table[name].iloc[0]) for name in ("value", "lower", "upper")))
-
-
-class EicuRates(Leaf):
-    """The share of features that one hospital of the eICU experiment records clearly more often than the other.
-
-    Clearly: the whole interval of r lies on that side of zero. Every feature's interval counts its own uncertainty, so
-    the share is taken as it is; by chance alone it would be half of 1 − confidence.
+    By the known costs of cells and not by this run's clock, which would be another number every time.
     """
 
-    kind: Literal["eicu_rates"]
-    side: Literal["clearly_negative", "clearly_positive"]
+    kind: Literal["hours"]
+    cores: int
+    without: list[str] = Field(default_factory=list)
     expect: Expected
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
-        """Look the share up in the summary of r."""
-        table = evidence.eicu_rates
-        if table.empty:
-            raise NotTestable("the eICU experiment is not part of this run")
-        for column, value in scope.items():
-            table = table[table[column] == value]
-        if table.empty:
-            raise NotTestable("no relative missingness between these hospitals")
-        quantity = f"share of features with r {self.side.replace('_', ' ')}"
-        yield Measurement(quantity, Interval(*[float(table[self.side].iloc[0])] * 3), self.expect.region())
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
+        """Add up the expected seconds of all blocks."""
+        if evidence.run is None:
+            raise NotTestable("the configuration of this run is not known")
+        seconds = sum(block.seconds for block in blocks(evidence.run) if block.group not in self.without)
+        hours = PLAIN_PROTOCOL * seconds / 3600 / self.cores
+        yield Measurement(f"hours on {self.cores} cores", Interval(hours, hours, hours), self.expect.region())
 
 
 class Untestable(Leaf):
@@ -251,7 +231,7 @@ class Untestable(Leaf):
     kind: Literal["untestable"]
     reason: str
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
         """Say why."""
         raise NotTestable(self.reason)
         yield
@@ -274,7 +254,9 @@ Check = Annotated[
     | Published
     | Theory
     | Rows
+    | Hours
     | Eicu
+    | EicuCohort
     | EicuRates
     | Untestable
     | Combined,
@@ -282,24 +264,64 @@ Check = Annotated[
 ]
 
 
-def _difference(evidence: Evidence, scope: Scope, first: str, second: str, region: Region) -> Measurement:
-    tables = evidence.score_tables(scope, [first, second])
-    interval = crossed_bootstrap((tables[0] - tables[1]).to_numpy(), **_options(evidence, scope, first, second))
-    return Measurement(f"{_words(first)} − {_words(second)}", interval, region, len(tables[0]))
+def _difference(
+    evidence: Evidence,
+    scope: Scope,
+    first: str,
+    second: str,
+    region: Region,
+    together: int,
+    gap: dict[str, Scalar] | None,
+) -> Measurement:
+    """Return the mean difference, or with `gap` its share of the gap between source and oracle there."""
+    options = _options(evidence, scope, first, second)
+    quantity = f"{words_of(first)} − {words_of(second)}"
+    if gap is None:
+        one, other = evidence.score_tables(scope, [first, second])
+        interval = crossed_bootstrap((one - other).to_numpy(), **options, together=together)
+        return Measurement(quantity, interval, region, len(one))
+    difference, at_stake, paired = _with_gap(evidence, scope, first, second, gap)
+    what = f"{quantity}, as a share of source − oracle"
+    if gap:
+        what += f" ({', '.join(f'{key} {value}' for key, value in gap.items())})"
+    interval = _ratio(difference, at_stake, options, together, paired=paired)
+    return Measurement(what, interval, region, len(difference))
+
+
+def _with_gap(
+    evidence: Evidence, scope: Scope, first: str, second: str, gap: dict[str, Scalar]
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Differences of two predictors and the gap, cell by cell where it is taken in the same cells."""
+    place = {**scope, **gap}
+    model, _ = split_predictor(first if "model" not in gap else "source", place)
+    ends = [f"{model} source", f"{model} oracle"]
+    if all(gap.get(key, scope.get(key)) == scope.get(key) for key in ("dataset", "regime", "epsilon", "labels")):
+        one, other, source, oracle = (t.to_numpy() for t in evidence.score_tables(scope, [first, second, *ends]))
+        return one - other, source - oracle, True
+    one, other = (t.to_numpy() for t in evidence.score_tables(scope, [first, second]))
+    source, oracle = (t.to_numpy() for t in evidence.score_tables(place, ends))
+    return one - other, source - oracle, False
+
+
+def _ratio(
+    first: np.ndarray, second: np.ndarray, options: dict[str, Any], together: int, *, paired: bool = True
+) -> Interval:
+    """Ratio of two means. To first order it differs by what first − ratio · second differs from 0, over the second."""
+    confidence, rng = options["confidence"], options["random_state"]
+    ratio = float(np.nanmean(first) / np.nanmean(second))
+    if np.isfinite(first).sum() < 2:
+        return Interval(ratio, math.nan, math.nan)
+    seeds = [rng.integers(2**63)] * 2 if paired else rng.integers(2**63, size=2)
+    above, below = (
+        crossed_replicates(table, replicates=options["replicates"], random_state=seed)
+        for table, seed in zip((first, second), seeds, strict=True)
+    )
+    if not (np.sign(below[np.isfinite(below)]) == np.sign(np.nanmean(second))).all():
+        # What it is divided by may be zero.
+        return Interval(ratio, math.nan, math.nan)
+    stretch = small_sample_stretch(first - ratio * second if paired else first, confidence, together=together)
+    return percentile_interval(ratio, above / below, confidence=confidence, stretch=stretch)
 
 
 def _options(evidence: Evidence, scope: Scope, *predictors: str) -> dict[str, Any]:
     return evidence.bootstrap.options("claim", *(f"{key}={scope[key]}" for key in sorted(scope)), *predictors)
-
-
-def _percentiles(
-    value: float, resampled: np.ndarray, confidence: float, *, enough: bool, stretch: float = 1.0
-) -> Interval:
-    if not enough:
-        return Interval(value, math.nan, math.nan)
-    return percentile_interval(value, resampled, confidence=confidence, stretch=stretch)
-
-
-def _words(predictor: str) -> str:
-    model, _, method = predictor.rpartition(" ")
-    return f"{title_of_model(model)} {title_of_method(method)}" if model else title_of_method(method)

@@ -1,111 +1,239 @@
-"""Every printed number beside ours: the difference, whether it lies in our interval, and what explains it."""
+"""Every printed number beside ours: the difference, whether it is more than chance, and what explains it.
+
+Beside the means stand how far each method lies above the oracle, where much of the chance cancels, and the standard
+deviation of single runs, which tells of the design. Each ends as one of: `agrees`, the difference is within the chance
+of both runs; `explained`, it is not, but our variant as published agrees, and an erratum says what that variant puts
+back; `unexplained`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from dams.datasets.registry import title_of
-from dams.report.colours import BLUE, BROWN, GREEN, PINK, SKY, VERMILION
+from dams.datasets.registry import DATASETS, is_scenario
+from dams.report.claims.printed import (
+    FEWEST_DRAWS,
+    Compared,
+    difference_as_published,
+    difference_from_print,
+    gap_from_print,
+    printed_design,
+    printed_spread,
+    simulated_designs,
+)
 from dams.report.evidence import Evidence, NotTestable
-from dams.report.figures import new_figure, say_what_lies_above, say_why_empty
-from dams.report.paper import SYNTHETIC, read_errata, read_published
+from dams.report.paper import SYNTHETIC, published_score, read_errata, read_published
 from dams.report.run_files import rows_of
-from dams.stats import Interval, crossed_bootstrap
+from dams.stats import Interval
 
 COLUMNS = [
-    *("table", "dataset", "regime", "model", "source", "target", "metric", "method", "variant"),
-    *("published", "published_lower", "published_upper", "measured", "lower", "upper"),
-    *("difference", "inside", "errata", "explanation", "missing"),
+    *("table", "quantity", "dataset", "regime", "model", "source", "target", "metric", "method", "variant"),
+    *("published", "measured", "difference", "lower", "upper", "status", "errata", "explanation"),
+    *("one_pair_lower", "one_pair_upper", "missing"),
 ]
-# The shape tells the data sets apart as well.
-LOOKS = {
-    "redundant": (BLUE, "o"),
-    "confounded": (SKY, "D"),
-    "adult": (GREEN, "^"),
-    "bank": (VERMILION, "s"),
-    "thyroid": (PINK, "v"),
-    "eicu": (BROWN, "P"),
-}
+AGREES, EXPLAINED, UNEXPLAINED = "agrees", "explained", "unexplained"
+# A design of one pair of rates and a few β (erratum E8).
+ONE_PAIR = (1, 5)
+_NOTHING = Interval(math.nan, math.nan, math.nan)
+
+
+@dataclass
+class _Row:
+    """One printed number with one of ours, before it is judged."""
+
+    about: dict[str, Any]
+    published: float
+    measured: float = math.nan
+    difference: Interval = _NOTHING
+    one_pair: tuple[float, float] = (math.nan, math.nan)
+    missing: str = ""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the difference is within chance; None where there is nothing to compare."""
+        if self.missing or math.isnan(self.difference.lower):
+            return None
+        return self.difference.lower <= 0 <= self.difference.upper
 
 
 def compare(evidence: Evidence) -> pd.DataFrame:
-    """One row for every printed number of tables 1 and 2; for the closed form a second one, as published.
+    """One row for every printed number and variant of ours: the text's recipe corrected, as published, the notebook's.
 
-    `inside` says whether the printed number lies in our interval. `measured` is empty where the run has no such score,
-    and `missing` then says why.
+    `lower` and `upper` bound the difference, measured minus published, with the chance of both runs; for standard
+    deviations they are those of designs drawn from our scores. `one_pair_*` is the range of means over designs of one
+    pair of rates and five β. `measured` is empty where the run has no such score, and `missing` then says why.
     """
     rows = [*_table1(evidence), *_eicu(evidence)]
-    return pd.DataFrame([_compared(row) for row in rows], columns=COLUMNS)
+    return pd.DataFrame(_judged(rows), columns=COLUMNS)
 
 
-def _table1(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def _table1(evidence: Evidence) -> Iterator[_Row]:
     for printed in rows_of(read_published("table1")):
-        for variant, method in _variants(printed["method"]):
-            cell = {key: printed[key] for key in ("dataset", "regime", "model")}
-            if printed["regime"] == "opposing":
-                cell |= SYNTHETIC
-            ours, missing = Interval(*[math.nan] * 3), ""
-            try:
-                (table,) = evidence.score_tables(cell, [method])
-                options = evidence.bootstrap.options("comparison", *cell.values(), method)
-                ours = crossed_bootstrap(table.to_numpy(), **options)
-            except NotTestable as reason:
-                missing = str(reason)
-            if variant == "as_published" and missing:
-                continue
-            yield {"table": "table1", **printed, "variant": variant, "ours": ours, "missing": missing}
+        scope = {key: printed[key] for key in ("dataset", "regime", "model")}
+        if is_scenario(printed["dataset"]):
+            scope |= SYNTHETIC
+        yield from _means(evidence, scope, printed)
+        yield from _above_oracle(evidence, scope, printed)
+        yield from _spreads(evidence, scope, printed)
 
 
-def _variants(method: str) -> list[tuple[str, str]]:
-    """Name the methods of ours that answer to a printed one."""
-    as_published = [("as_published", "closed_form_as_published")] if method == "closed_form" else []
-    return [("corrected", method), *as_published]
+def _about(printed: Mapping[str, Any], quantity: str, variant: str) -> dict[str, Any]:
+    named = {key: printed[key] for key in ("dataset", "regime", "model", "method")}
+    return {"table": "table1", "quantity": quantity, **named, "variant": variant}
 
 
-def _eicu(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def _means(evidence: Evidence, scope: dict[str, Any], printed: Mapping[str, Any]) -> Iterator[_Row]:
+    method = printed["method"]
+    row = _Row(_about(printed, "mean", "corrected"), printed["value"])
+    try:
+        _take(row, difference_from_print(evidence, scope, method))
+        if not is_scenario(scope["dataset"]):
+            row.one_pair = _range_of_one_pair(evidence, scope, method)
+    except NotTestable as reason:
+        row.missing = str(reason)
+    yield row
+    for variant, found in _variants(scope, method):
+        other = _Row(_about(printed, "mean", variant), printed["value"])
+        try:
+            _take(other, found(evidence))
+        except NotTestable:
+            continue
+        yield other
+
+
+def _variants(scope: dict[str, Any], method: str) -> Iterator[tuple[str, Any]]:
+    """What else of ours answers to a printed number, as functions of the evidence."""
+    if is_scenario(scope["dataset"]):
+        yield "as_published", lambda evidence: difference_as_published(evidence, scope, method)
+        return
+    if method == "closed_form":
+        name = "closed_form_as_published"
+        yield "as_published", lambda evidence: difference_from_print(evidence, scope, name)
+    notebook = f"{scope['dataset']}_notebook"
+    if notebook in DATASETS:
+        yield "released_notebook", lambda evidence: difference_from_print(evidence, scope, method, data=notebook)
+
+
+def _above_oracle(evidence: Evidence, scope: dict[str, Any], printed: Mapping[str, Any]) -> Iterator[_Row]:
+    method = printed["method"]
+    if method == "oracle":
+        return
+    value = printed["value"] - published_score(scope, "oracle")
+    variants = [("corrected", method)]
+    if method == "closed_form" and not is_scenario(scope["dataset"]):
+        variants.append(("as_published", "closed_form_as_published"))
+    for variant, name in variants:
+        row = _Row(_about(printed, "above oracle", variant), value)
+        try:
+            _take(row, gap_from_print(evidence, scope, name, "oracle"))
+        except NotTestable as reason:
+            row.missing = str(reason)
+        if variant == "corrected" or not row.missing:
+            yield row
+
+
+def _spreads(evidence: Evidence, scope: dict[str, Any], printed: Mapping[str, Any]) -> Iterator[_Row]:
+    """Standard deviation of single runs: implied by the printed interval, and of designs drawn from our scores."""
+    method = printed["method"]
+    design = printed_design(scope, method)
+    for variant in ("corrected", "as_published") if is_scenario(scope["dataset"]) else ("corrected",):
+        row = _Row(_about(printed, "run sd", variant), printed_spread(printed, design))
+        try:
+            (table,) = evidence.score_tables(scope, [method], variant=variant)
+            if len(table) >= FEWEST_DRAWS:
+                rng = evidence.bootstrap.options("spread", variant, *scope.values(), method)["random_state"]
+                _, spreads = simulated_designs(table.to_numpy(), design, rng)
+                row.measured = float(np.median(spreads))
+                low, high = np.quantile(spreads, _tails(evidence)) - row.published
+                row.difference = Interval(row.measured - row.published, float(low), float(high))
+        except NotTestable as reason:
+            row.missing = str(reason)
+        if variant == "corrected" or not row.missing:
+            yield row
+
+
+def _range_of_one_pair(evidence: Evidence, scope: dict[str, Any], method: str) -> tuple[float, float]:
+    (table,) = evidence.score_tables(scope, [method])
+    rng = evidence.bootstrap.options("one pair", *scope.values(), method)["random_state"]
+    means, _ = simulated_designs(table.to_numpy(), ONE_PAIR, rng)
+    low, high = np.nanquantile(means, _tails(evidence))
+    return float(low), float(high)
+
+
+def _tails(evidence: Evidence) -> list[float]:
+    tail = (1 - evidence.bootstrap.confidence) / 2
+    return [tail, 1 - tail]
+
+
+def _take(row: _Row, found: Compared) -> None:
+    row.measured = found.measured
+    # A few draws say too little of their spread to judge by it.
+    row.difference = found.difference if found.draws >= FEWEST_DRAWS else _NOTHING
+
+
+def _eicu(evidence: Evidence) -> Iterator[_Row]:
     measured = evidence.eicu
     for printed in rows_of(read_published("eicu")):
+        named = {key: printed[key] for key in ("source", "target", "metric", "method")}
+        about = {"table": "eicu", "quantity": "mean", "dataset": "eicu", **named}
         found: list[dict[str, Any]] = []
         if not measured.empty:
-            same = measured[["source", "target", "method", "metric"]].eq(
-                [printed[key] for key in ("source", "target", "method", "metric")]
-            )
-            found = rows_of(measured[same.all(axis=1)])
+            found = rows_of(measured[measured[list(named)].eq(list(named.values())).all(axis=1)])
         for row in found:
-            ours = Interval(row["value"], row["lower"], row["upper"])
-            about = {"variant": row["variant"], "ours": ours, "missing": evidence.eicu_departure}
-            yield {"table": "eicu", **printed, **about}
+            yield _Row(
+                {**about, "variant": row["variant"]},
+                printed["value"],
+                row["value"],
+                _difference_of(row, printed),
+                missing=evidence.eicu_departure,
+            )
         if not found:
-            missing, nothing = "the eICU experiment is not part of this run", Interval(*[math.nan] * 3)
-            yield {"table": "eicu", **printed, "variant": "corrected", "ours": nothing, "missing": missing}
+            missing = "the eICU experiment is not part of this run"
+            yield _Row({**about, "variant": "corrected"}, printed["value"], missing=missing)
 
 
-def _compared(row: Mapping[str, Any]) -> dict[str, Any]:
-    ours, printed = row["ours"], row["value"]
-    # Where something is missing or not the paper's, our number is not held against the printed one.
-    comparable = not row["missing"] and not math.isnan(ours.lower)
-    inside = ours.lower <= printed <= ours.upper if comparable else None
-    explained = [e for e in read_errata().values() if inside is False and e.concerns(row)]
-    return {
-        **{key: row.get(key) for key in COLUMNS[:9]},
-        "published": printed,
-        "published_lower": row["lower"],
-        "published_upper": row["upper"],
-        "measured": ours.mean,
-        "lower": ours.lower,
-        "upper": ours.upper,
-        "difference": ours.mean - printed,
-        "inside": inside,
-        "errata": " ".join(erratum.id for erratum in explained),
-        "explanation": "; ".join(erratum.explains for erratum in explained),
-        "missing": row["missing"],
-    }
+def _difference_of(ours: Mapping[str, Any], printed: Mapping[str, Any]) -> Interval:
+    """Difference of two scores of other patients: their half-widths add up as independent errors do."""
+    value = ours["value"] - printed["value"]
+    half = math.hypot(ours["upper"] - ours["lower"], printed["upper"] - printed["lower"]) / 2
+    return Interval(value, value - half, value + half)
+
+
+def _judged(rows: list[_Row]) -> Iterator[dict[str, Any]]:
+    """Say of every number how it ends."""
+    mended = {_key(row) for row in rows if row.about["variant"] == "as_published" and row.agrees}
+    for row in rows:
+        status, reasons = "", []
+        if row.agrees is not None:
+            status = AGREES if row.agrees else UNEXPLAINED
+        if status == UNEXPLAINED and row.about["variant"] == "corrected" and _key(row) in mended:
+            reasons = [erratum for erratum in read_errata().values() if erratum.concerns(row.about)]
+            status = EXPLAINED if reasons else status
+        yield {
+            **row.about,
+            "published": row.published,
+            "measured": row.measured,
+            "difference": row.difference.mean,
+            "lower": row.difference.lower,
+            "upper": row.difference.upper,
+            "status": status,
+            "errata": " ".join(erratum.id for erratum in reasons),
+            "explanation": "; ".join(erratum.explains for erratum in reasons),
+            "one_pair_lower": row.one_pair[0],
+            "one_pair_upper": row.one_pair[1],
+            "missing": row.missing,
+        }
+
+
+def _key(row: _Row) -> tuple[Any, ...]:
+    """What is printed, whichever variant of ours stands beside it."""
+    return tuple(value for key, value in row.about.items() if key != "variant")
 
 
 def unlike_table1(comparison: pd.DataFrame, table1: pd.DataFrame) -> list[str]:
@@ -117,39 +245,8 @@ def unlike_table1(comparison: pd.DataFrame, table1: pd.DataFrame) -> list[str]:
         table1 = table1[(table1["regime"] != "opposing") | (table1[column] == value)]
     where = ["dataset", "regime", "model", "method"]
     shown = table1.groupby(where)["mean"].first().rename("shown")
-    ours = comparison[(comparison["table"] == "table1") & comparison["measured"].notna()]
-    ours = ours.assign(method=ours["method"].where(ours["variant"] == "corrected", ours["method"] + "_as_published"))
+    ours = comparison[(comparison["table"] == "table1") & (comparison["quantity"] == "mean")]
+    ours = ours[(ours["variant"] == "corrected") & ours["measured"].notna()]
     both = ours.join(shown, on=where, how="inner")
     differ = (both["shown"] - both["measured"]).abs() >= 0.0005
     return list(dict.fromkeys(both.loc[differ, "dataset"]))
-
-
-def published_against_measured(comparison: pd.DataFrame) -> Figure:
-    """One dot a number, printed across and measured up; on the diagonal they agree."""
-    figure, axes = new_figure(1, 1, width=5.4, height=4.2)
-    panel = axes[0, 0]
-    shown = comparison[comparison["measured"].notna() & (comparison["table"] == "table1")]
-    if shown.empty:
-        panel.set_axis_off()
-        say_why_empty(panel, "Nothing to compare: this run has none of\nthe scores that the paper prints in table 1.")
-        return figure
-    most = 2 * comparison["published"].max()
-    kept = shown[shown["measured"] <= most]
-    top = 1.08 * max([1.0, *kept["published"], *kept["measured"], *kept["upper"].dropna().clip(upper=most)])
-    panel.plot([0, top], [0, top], color="0.35", linewidth=0.8, linestyle=":")
-    handles = []
-    for dataset, part in kept.groupby("dataset", sort=False):
-        color, marker = LOOKS[str(dataset)]
-        style: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "", "markersize": 5, "alpha": 0.8}
-        error = [part["measured"] - part["lower"].fillna(part["measured"])]
-        error.append(part["upper"].fillna(part["measured"]) - part["measured"])
-        panel.errorbar(part["published"], part["measured"], yerr=error, elinewidth=0.8, markeredgewidth=0, **style)
-        handles.append(Line2D([], [], label=title_of(str(dataset)), **style))
-    panel.set_xlim(0, top)
-    panel.set_ylim(0, top)
-    panel.set_xlabel("MSE/Var(Y) as printed")
-    panel.set_ylabel("MSE/Var(Y) measured, with its interval")
-    say_what_lies_above(panel, len(shown) - len(kept), int((kept["upper"] > top).sum()), side="left")
-    if handles:
-        figure.legend(handles=handles, loc="outside right upper")
-    return figure

@@ -45,6 +45,9 @@ class Measurement:
     region: Region
     # Independent pieces behind the interval; None where it is exact or was made elsewhere.
     draws: int | None = None
+    # Whether the claim is that the quantity *is* in the region for all that is known: the interval then need only reach
+    # it. Otherwise the whole interval must lie in it.
+    agrees: bool = False
 
 
 class Expected(Strict):
@@ -74,6 +77,13 @@ class Node(Strict):
 class Leaf(Node):
     """A check that measures."""
 
-    def measure(self, evidence: Evidence, scope: Scope) -> Iterator[Measurement]:
-        """Yield what was measured in a scope whose values are all single."""
+    def count(self) -> int:
+        """Return how many intervals it makes in one place."""
+        return 1
+
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
+        """Yield what was measured in a scope whose values are all single.
+
+        A claim rests on `together` intervals, which hold at once at the run's confidence.
+        """
         raise NotImplementedError

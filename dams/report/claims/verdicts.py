@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import yaml
@@ -26,7 +26,7 @@ from dams.stats import Interval
 FEWEST_DRAWS = 5
 
 
-_CLOSEST = ("place", "quantity", "value", "lower", "upper", "expected")
+_CLOSEST = ("place", "quantity", "value", "lower", "upper", "expected", "draws_to_decide")
 
 
 class Verdict(StrEnum):
@@ -39,9 +39,14 @@ class Verdict(StrEnum):
 
 
 class Claim(Strict):
-    """A claim in our own words, its place in the paper, and its check."""
+    """A claim in our own words, its place in the paper, and its check.
+
+    Its kind says whose it is: the paper states it, we read it off a table or figure, it is a number or a line of print
+    that may be a slip, or it is the same asked of this software's own estimator.
+    """
 
     id: str
+    kind: Literal["stated", "reading", "print", "ours"]
     claim: str
     where: str
     check: Check
@@ -86,10 +91,15 @@ def read_claims(path: str | Path = CLAIMS) -> list[Claim]:
     return claims
 
 
-def decide(interval: Interval, region: Region) -> Verdict:
-    """Supported if the interval lies in the region, not supported if it lies outside, undecided if it does both."""
+def decide(interval: Interval, region: Region, *, agrees: bool = False) -> Verdict:
+    """Supported if the interval lies in the region, not supported if it lies outside, undecided if it does both.
+
+    A claim that the two agree is supported wherever they meet.
+    """
     if math.isnan(interval.lower) or math.isnan(interval.upper):
         return Verdict.UNDECIDED
+    if agrees and interval.lower <= region.upper and region.lower <= interval.upper:
+        return Verdict.SUPPORTED
     if region.lower <= interval.lower and interval.upper <= region.upper:
         return Verdict.SUPPORTED
     if interval.upper < region.lower or interval.lower > region.upper:
@@ -112,17 +122,32 @@ def combine(verdicts: Sequence[Verdict], hold: str) -> Verdict:
     return Verdict.NOT_TESTABLE if count[Verdict.NOT_TESTABLE] else Verdict.UNDECIDED
 
 
-def check_claim(check: Any, evidence: Evidence, scope: Scope | None = None) -> tuple[Verdict, list[Finding]]:
-    """Make a check in every part of its scope; return the verdict and what it rests on."""
+def intervals_of(check: Any, scope: Scope | None = None) -> int:
+    """Count the intervals that a check makes in all parts of its scope."""
+    parts = list(_parts({**(scope or {}), **check.scope}))
+    if isinstance(check, Combined):
+        return sum(intervals_of(child, part) for part in parts for child in check.checks)
+    return len(parts) * check.count()
+
+
+def check_claim(
+    check: Any, evidence: Evidence, scope: Scope | None = None, together: int | None = None
+) -> tuple[Verdict, list[Finding]]:
+    """Make a check in every part of its scope; return the verdict and what it rests on.
+
+    All intervals of a claim hold together at the confidence of the run, so that a verdict which follows from them is
+    wrong no more often than that.
+    """
     verdicts: list[Verdict] = []
     findings: list[Finding] = []
+    together = together or intervals_of(check)
     for part in _parts({**(scope or {}), **check.scope}):
         if isinstance(check, Combined):
-            inner = [check_claim(child, evidence, part) for child in check.checks]
+            inner = [check_claim(child, evidence, part, together) for child in check.checks]
             verdicts.append(combine([verdict for verdict, _ in inner], check.kind.removesuffix("_of")))
             findings += [finding for _, found in inner for finding in found]
             continue
-        found = list(_findings(check, evidence, part))
+        found = list(_findings(check, evidence, part, together))
         verdicts.append(combine([finding.verdict for finding in found], "all"))
         findings += found
     return combine(verdicts, check.hold), findings
@@ -134,10 +159,12 @@ def check_claims(evidence: Evidence, claims: Sequence[Claim]) -> tuple[pd.DataFr
     Returns
     -------
     claims : DataFrame
-        One row a claim: id, claim, where, kind, verdict, how many measurements were made and how many came out as
-        expected, the closest call among them, and why the claim can't be tested or decided.
+        One row per claim: id, claim, where, kind, check, verdict, how many intervals hold together, how many
+        measurements were made and how many came out as expected, the closest call among them, and why the claim can't
+        be tested or decided.
     findings : DataFrame
-        One row a measurement: id, place, quantity, value, lower, upper, at_least, at_most, expected, verdict, reason.
+        One row per measurement: id, place, quantity, value, lower, upper, at_least, at_most, expected, verdict, draws,
+        draws_to_decide, reason.
     """
     rows: list[dict[str, Any]] = []
     details: list[dict[str, Any]] = []
@@ -149,8 +176,10 @@ def check_claims(evidence: Evidence, claims: Sequence[Claim]) -> tuple[pd.DataFr
                 "id": claim.id,
                 "claim": claim.claim,
                 "where": claim.where,
-                "kind": claim.check.kind,
+                "kind": claim.kind,
+                "check": claim.check.kind,
                 "verdict": verdict.value,
+                "together": intervals_of(claim.check),
                 "tested": sum(finding.measurement is not None for finding in findings),
                 "held": sum((finding.there or finding.verdict) is Verdict.SUPPORTED for finding in findings),
                 **{f"closest_{key}": value for key, value in _row(closest_call(findings)).items() if key in _CLOSEST},
@@ -195,12 +224,12 @@ def _parts(scope: Scope) -> Iterator[dict[str, Any]]:
         yield dict(zip(scope, values, strict=True))
 
 
-def _findings(check: Any, evidence: Evidence, scope: Scope) -> Iterator[Finding]:
+def _findings(check: Any, evidence: Evidence, scope: Scope, together: int) -> Iterator[Finding]:
     place = describe(scope) if scope else ""
     try:
-        for measured in check.measure(evidence, scope):
-            verdict = decide(measured.interval, measured.region)
-            if check.kind in ("eicu", "eicu_rates") and evidence.eicu_departure:
+        for measured in check.measure(evidence, scope, together):
+            verdict = decide(measured.interval, measured.region, agrees=measured.agrees)
+            if check.kind.startswith("eicu") and evidence.eicu_departure:
                 reason = f"{evidence.eicu_departure} (there: {verdict.value})"
                 yield Finding(place, Verdict.NOT_TESTABLE, measured, reason, there=verdict)
             elif measured.draws is not None and measured.draws < FEWEST_DRAWS:
@@ -210,6 +239,23 @@ def _findings(check: Any, evidence: Evidence, scope: Scope) -> Iterator[Finding]
                 yield Finding(place, verdict, measured)
     except NotTestable as missing:
         yield Finding(place, Verdict.NOT_TESTABLE, reason=str(missing))
+
+
+def draws_to_decide(finding: Finding) -> float:
+    """Estimate how many rate draws (with β in the same proportion) would bring an undecided interval to one side.
+
+    Half-widths fall with the root of their number: the interval must reach no further than the bound it lies across.
+    """
+    measured = finding.measurement
+    if finding.verdict is not Verdict.UNDECIDED or measured is None or measured.draws is None:
+        return math.nan
+    interval, region = measured.interval, measured.region
+    bounds = [bound for bound in (region.lower, region.upper) if interval.lower <= bound <= interval.upper]
+    if not bounds:
+        return math.nan
+    room = min(abs(interval.mean - bound) for bound in bounds)
+    half = (interval.upper - interval.lower) / 2
+    return math.ceil(measured.draws * (half / room) ** 2) if room > 0 else math.inf
 
 
 def _row(finding: Finding) -> dict[str, Any]:
@@ -224,5 +270,7 @@ def _row(finding: Finding) -> dict[str, Any]:
         "at_most": measured.region.upper if measured else math.nan,
         "expected": str(measured.region) if measured else "",
         "verdict": finding.verdict.value,
+        "draws": measured.draws if measured else None,
+        "draws_to_decide": draws_to_decide(finding),
         "reason": finding.reason,
     }

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import blended_transform_factory
 
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
 from dams.report.figures import legend_below, line_of, new_figure, say_what_lies_above, say_why_empty
 from dams.report.summary import Bootstrap, in_display_order
+from dams.report.tables import REGIME_SYMBOLS
 
 # A draw of the rates, which all β and methods of a study share, with one kind of labels.
 DRAW = ["study", "dataset", "regime", "epsilon", "labels", "draw"]
@@ -20,10 +22,12 @@ CELL = [*DRAW, "beta"]
 
 
 def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
-    """One panel a data set: the mean over β of every rate draw as a light point, a line with its band a method.
+    """One panel per data set: the mean over β of every rate draw as a light point, a line with its band per method.
 
-    Above the errors, below how far each lies above the oracle's of the same cells. A method that was run on fewer cells
-    than others is shown below alone: other cells have other errors. Without an oracle it is shown above, and marked.
+    Each regime has lines of its own, over the distances that it has: regimes lie at other distances and other levels,
+    so that a line through both would show their difference and neither's slope (erratum E22). Above the errors, below
+    how far each lies above the oracle's of the same cells. A method that was run on fewer cells than others is shown
+    below alone: other cells have other errors. Without an oracle it is shown above, and marked.
     """
     linear = in_display_order(records[records["model"] == "linear"])
     datasets = list(linear["dataset"].unique())
@@ -46,6 +50,7 @@ def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figur
         if shown.empty:
             say_why_empty(axes[0, column], "every fit failed")
         axes[0, column].set_title(title_of(dataset))
+        _mark_regimes(axes[0, column], shown)
         axes[-1, column].set_xlabel("‖mˢ − mᵗ‖₂")
         if not above.empty:
             _draw(axes[1, column], above[above["dataset"] == dataset], labels, methods, bootstrap)
@@ -71,24 +76,31 @@ def _draw(panel: Axes, records: pd.DataFrame, labels: dict[str, str], wanted: li
     for method, label in labels.items():
         points = _points(records[records["method"] == method])
         line = line_of(method)
-        look = {"label": label, **line.options(), "marker": "", "zorder": 3}
-        if points.empty or method not in wanted:
-            # The legend, made from one panel, has the method all the same.
-            panel.plot([], [], **look)
+        look = {**line.options(), "marker": "", "zorder": 3}
+        # The legend, made from one panel, has every method once.
+        panel.plot([], [], label=label, **look)
+        if method not in wanted:
             continue
-        grid = np.linspace(points["rate_distance"].min(), points["rate_distance"].max(), 60)
-        fitted, lower, upper = fit_line(points, grid, bootstrap.options(str(records["dataset"].iloc[0]), method))
-        panel.plot(
-            points["rate_distance"],
-            points["score"],
-            line.marker or "o",
-            color=line.color,
-            alpha=0.25,
-            markersize=2.5,
-            markeredgewidth=0,
-        )
-        panel.fill_between(grid, lower, upper, color=line.color, alpha=0.2, linewidth=0)
-        panel.plot(grid, fitted, **look)
+        for regime, of_regime in points.groupby("regime", sort=False):
+            x, y = of_regime["rate_distance"], of_regime["score"]
+            # As a picture, for hundreds of points are many bytes as paths.
+            dots = {"alpha": 0.25, "markersize": 2.5, "markeredgewidth": 0, "rasterized": True}
+            panel.plot(x, y, line.marker or "o", color=line.color, **dots)
+            grid = np.linspace(x.min(), x.max(), 60)
+            key = (str(records["dataset"].iloc[0]), str(regime), method)
+            fitted, lower, upper = fit_line(of_regime, grid, bootstrap.options(*key))
+            panel.fill_between(grid, lower, upper, color=line.color, alpha=0.2, linewidth=0)
+            panel.plot(grid, fitted, **look)
+
+
+def _mark_regimes(panel: Axes, records: pd.DataFrame) -> None:
+    """Name the regimes along the upper edge, each over the middle of its distances, where there are several."""
+    distances = records.groupby("regime", sort=False)["rate_distance"]
+    if distances.ngroups > 1:
+        above = blended_transform_factory(panel.transData, panel.transAxes)
+        for regime, x in distances:
+            text = REGIME_SYMBOLS.get(str(regime), str(regime))
+            panel.text(x.median(), 0.99, text, transform=above, ha="center", va="top", fontsize=8, color="0.3")
 
 
 def _limit(panels: Sequence[Axes], records: pd.DataFrame, datasets: list[str], *, bottom: float) -> None:

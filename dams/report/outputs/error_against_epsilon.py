@@ -8,10 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dams.datasets.registry import title_of
+from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
 from dams.report.figures import Line, legend_below, line_of, new_figure, say_what_lies_above, say_why_empty
 from dams.report.summary import Bootstrap, on_fewer_cells, summarise
+from dams.theory.scenarios import exact_scores
 
 LABEL_TITLES = {
     "structural": "labels of the stated equations",
@@ -19,6 +20,7 @@ LABEL_TITLES = {
 }
 
 
+EXACT = "exact, from the moments"
 # Where an axis must end below some means: so much of the range of medians, which a few bad fits do not move, is left.
 ROOM = 0.5
 
@@ -52,6 +54,7 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
         if shown.empty:
             panel.set_axis_off()
             continue
+        _draw_exact(panel, dataset, label, methods)
         if shown["mean"].isna().all():
             say_why_empty(panel, "every fit failed")
         panel.axhline(1, color="0.35", linewidth=0.8, linestyle=":")
@@ -68,7 +71,7 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
         _limit(axes[row], _part(records, **here), [_part(summary, dataset=name, **here) for name in datasets])
         if label == "random_linear":
             axes[row, 0].set_ylim(bottom=0)
-    legend_below(figure, axes[0, 0], columns=len(methods))
+    legend_below(figure, axes[0, 0], columns=len(methods) + 1)
     return figure
 
 
@@ -85,6 +88,18 @@ def _draw(panel: Axes, points: pd.DataFrame, line: Line, label: str) -> None:
         panel.vlines(points["epsilon"], points["lower"], points["upper"], color=line.color, alpha=0.5)
     panel.fill_between(points["epsilon"], points["lower"], points["upper"], color=line.color, alpha=0.2, linewidth=0)
     panel.plot(points["epsilon"], points["mean"], label=label, **look)
+
+
+def _draw_exact(panel: Axes, dataset: str, labels: str, methods: Sequence[str]) -> None:
+    """Draw what the curves scatter around, one thin line per method; the closed form's is the oracle's."""
+    if not is_scenario(dataset):
+        return
+    grid = np.linspace(0.03, 0.97, 48)
+    scores = [exact_scores(dataset, epsilon, labels) for epsilon in grid]
+    for method in [name for name in ("oracle", "source", "nonparametric") if name in methods]:
+        # One entry in the legend stands for all.
+        name = EXACT if method == "oracle" else None
+        panel.plot(grid, [score[method] for score in scores], color="0.1", linewidth=0.6, zorder=4, label=name)
 
 
 def _limit(panels: Sequence[Axes], records: pd.DataFrame, shown: Sequence[pd.DataFrame]) -> None:

@@ -14,7 +14,7 @@ from dams.experiments.models import MODELS
 from dams.report.summary import on_fewer_cells
 from dams.report.tables import REGIME_SYMBOLS, Entry, Section
 
-# Marks a mean over fewer cells than the others of its block have: other cells, so not to be compared with them.
+# Marks a mean over fewer cells than the others of its block have: what it compares with is the oracle's over the same.
 FEWER = "†"
 NONE = "—"
 # What makes a column of its own.
@@ -69,6 +69,10 @@ def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
 
 def _text(row: Mapping[Any, Any], intervals: bool) -> str:
     text = f"{row['mean']:.3f}"
+    if row["fewer"] and not math.isnan(row["oracle"]):
+        text = f"{text} / {row['oracle']:.3f}"
+    if not math.isnan(row.get("exact", math.nan)):
+        text = f"{text} [{row['exact']:.3f}]"
     # A single run has no interval.
     return f"{text} ({row['lower']:.3f} to {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
 
@@ -88,8 +92,11 @@ def design_notes(summary: pd.DataFrame) -> list[str]:
         }
         which = _by_model(marked)
         notes.insert(
-            1, f"{FEWER} Over fewer cells ({which}), so never bold; paired differences compare on the same cells."
+            1,
+            f"{FEWER} Over fewer cells ({which}), so never bold; after the stroke, the oracle's mean over these cells.",
         )
+    if "exact" in summary and summary["exact"].notna().any():
+        notes.append("In brackets: exact, from the moments of the scenario, as the number of rows grows without bound.")
     return notes
 
 

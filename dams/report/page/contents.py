@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from dams.datasets.registry import DATASETS, title_of
+from dams.datasets.registry import DATASETS, raw_name, title_of
 from dams.experiments.products import MANIFEST, PARTS, Made, file_of, names_in_order, study_outputs
 from dams.report.run_files import read_json, read_table
 from dams.report.run_folder import RunFolder
@@ -111,7 +111,7 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
     for name in used:
         kind = DATASETS[name].kind if name in DATASETS else "own"
         about = {"dataset": title_of(name), "what": _KINDS[kind]}
-        files = read_json(raw[name]) or [] if name in raw else []
+        files = read_json(raw[fetched]) or [] if (fetched := raw_name(name)) in raw else []
         rows += [{**about, **file} for file in files] or [{**about, "file": _FILES[kind]}]
     if not run.evidence.eicu.empty:
         simulated = {"what": "simulated cohort", "file": "none"}

@@ -29,7 +29,6 @@ from dams.experiments.eicu.as_published import (
     threshold,
 )
 from dams.experiments.eicu.run import (
-    COLUMNS,
     PAPERS_METHODS,
     PREDICTORS,
     fit_linear,
@@ -40,7 +39,7 @@ from dams.experiments.eicu.run import (
     summarise_relative_missingness,
     top_features,
 )
-from dams.experiments.eicu.scores import METRICS, resample_patients, score_with_interval, weighted_scores
+from dams.experiments.eicu.scores import COLUMNS, METRICS, resample_patients, score_with_interval, weighted_scores
 
 
 @pytest.fixture(scope="module")
