@@ -25,7 +25,7 @@ class Output:
     """A table or figure made from the records of all studies that ask for it, by the function of its own name.
 
     With `each_dataset` there is one for every data set, named <output>_<dataset>, from that data set's records. A study
-    that asks for it must have the `regime` (by kind) and the `model` that it shows.
+    that asks for it must have the `regime` (by kind), the `model` and the `labels` that it shows.
     """
 
     kind: Literal["table", "figure"]
@@ -33,6 +33,7 @@ class Output:
     each_dataset: bool = False
     regime: str | None = None
     model: str | None = None
+    labels: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Product:
         Values of the wildcards, for every time that a configuration asks for it: none where it does not.
     formats : tuple of str
         Suffixes, where they are not those of the kind. Empty for a folder.
+    bulky : bool
+        Whether it is too large to travel with the page, which then does not link it.
     """
 
     rule: str
@@ -77,6 +80,7 @@ class Product:
     part: str = ""
     cases: Cases = always
     formats: tuple[str, ...] | None = None
+    bulky: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -23,6 +23,11 @@ OUTPUTS: dict[str, Output] = {
         "table",
         "Target MSE/Var(Y) of every predictor; the best of each block in bold, the oracle in grey.",
     ),
+    "stated_labels": Output(
+        "table",
+        "The scenarios with the labels of their stated equations, whose noise bounds every score from below.",
+        labels="structural",
+    ),
     "intervals": Output(
         "table",
         "Target MSE/Var(Y) with intervals over β and rate draws, and, beside them, the pooled ones as published.",
@@ -99,9 +104,11 @@ MANIFEST: dict[str, Product] = {
     "block_timings": Product(
         "run_block", f"blocks/{design.BLOCK}.timings", "step", cases=_each_block, formats=("csv",)
     ),
-    "records": Product("gather_records", "records"),
+    "records": Product("gather_records", "records", bulky=True),
+    # The same in a tenth of the bytes: what travels with the page, so that a reader can repeat every verdict.
+    "records_compact": Product("gather_records", "records", title="Records", formats=("npz",)),
     "failures": Product("gather_records", "failures"),
-    "timings": Product("gather_records", "timings"),
+    "timings": Product("gather_records", "timings", bulky=True),
     # Titles and captions are those of OUTPUTS.
     "table": Product("write_table", "tables/{output}", "table", cases=_each_output("table")),
     "figure": Product("draw_figure", "figures/{output}", "figure", cases=_each_output("figure")),

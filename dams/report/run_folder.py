@@ -16,13 +16,13 @@ from dams.experiments.config import Config
 from dams.experiments.config.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.products import MANIFEST, SETTINGS, Made, file_of, products_of
-from dams.experiments.records import COLUMNS, KEYS, read_records
+from dams.experiments.records import COLUMNS, KEYS, read_compact, read_records
 from dams.report.evidence import EVIDENCE, Evidence, parse_known
 from dams.report.recognise import recognise
 from dams.report.run_files import designs_in, read_json, read_table
 
 # Of these the design of the blocks tells whether they are of this run, not their time.
-_GATHERED = [file_of(name) for name in ("records", "failures", "timings")]
+_GATHERED = [file_of(name) for name in ("records", "records_compact", "failures", "timings")]
 _PROVENANCE, _PAGE = file_of("provenance"), file_of("report")
 
 
@@ -143,6 +143,8 @@ class RunFolder:
         """All records; of an interrupted run, those of the blocks that were finished."""
         if self.owns(file_of("records")):
             return read_records(self.folder / file_of("records"))
+        if self.owns(file_of("records_compact")):
+            return read_compact(self.folder / file_of("records_compact"))
         if self.run is not None:
             done = self.finished_blocks
             return gather([self._file_of(block) for block in done], done) if done else pd.DataFrame(columns=COLUMNS)

@@ -55,14 +55,13 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
     oracle's own.
     """
     rows = []
-    oracles = {
-        tuple(key.values()): score_table(part)
-        for key, part in _groups(records[records["method"] == "oracle"], COMPARISON)
-    }
+    # By text, so that a missing ε equals itself.
+    oracle_records = records[records["method"] == "oracle"]
+    oracles = {_place(key): score_table(part) for key, part in _groups(oracle_records, COMPARISON)}
     for key, group in _groups(records, [*COMPARISON, "method"]):
         scores = score_table(group)
         table = scores.to_numpy()
-        oracle = oracles.get(tuple(key[name] for name in COMPARISON), pd.DataFrame())
+        oracle = oracles.get(_place(key), pd.DataFrame())
         interval = crossed_bootstrap(table, **bootstrap.options(*key.values()))
         pooled = pooled_interval(table, confidence=bootstrap.confidence)
         rows.append(
@@ -81,6 +80,10 @@ def summarise(records: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
             }
         )
     return in_display_order(pd.DataFrame(rows))
+
+
+def _place(key: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(key[name]) for name in COMPARISON)
 
 
 def _mean(table: pd.DataFrame) -> float:

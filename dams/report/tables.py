@@ -31,9 +31,10 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One number as text; the best of a block is bold, the oracle, which needs target labels, grey."""
+    """One number as text, and a second one in small print; the best of a block is bold, the oracle grey."""
 
     text: str
+    second: str = ""
     bold: bool = False
     grey: bool = False
 
@@ -119,18 +120,21 @@ def latex_text(text: str) -> str:
 
 
 def _markdown(entry: Entry) -> str:
-    if entry.bold:
-        return f"**{entry.text}**"
-    return f"*{entry.text}*" if entry.grey and entry.text else entry.text
+    text = f"**{entry.text}**" if entry.bold else f"*{entry.text}*" if entry.grey and entry.text else entry.text
+    return f"{text} ({entry.second})" if entry.second else text
 
 
 def _html(entry: Entry) -> str:
     look = ' class="best"' if entry.bold else ' class="grey"' if entry.grey else ""
-    return f"<td{look}>{escape(entry.text)}</td>"
+    second = f"<small>{escape(entry.second)}</small>" if entry.second else ""
+    return f"<td{look}>{escape(entry.text)}{second}</td>"
 
 
 def _latex(entry: Entry) -> str:
     text = latex_text(entry.text)
+    second = rf" {{\scriptsize ({latex_text(entry.second)})}}" if entry.second else ""
     if entry.bold:
-        return rf"\textbf{{{text}}}"
-    return rf"\textcolor{{gray}}{{{text}}}" if entry.grey and text else text
+        text = rf"\textbf{{{text}}}"
+    elif entry.grey and text:
+        text = rf"\textcolor{{gray}}{{{text}}}"
+    return text + second

@@ -10,9 +10,10 @@ import pandas as pd
 from dams._files import write_json
 from dams.experiments.gather import keys_of
 from dams.experiments.records import KEYS, as_records, read_records, write_csv
-from dams.report.claims.comparison import compare, published_against_measured
+from dams.report.claims.comparison import compare
+from dams.report.claims.figures import design_scatter, published_against_measured
 from dams.report.claims.verdicts import check_claims, read_claims
-from dams.report.evidence import Evidence
+from dams.report.evidence import EVIDENCE, Evidence
 from dams.report.figures import save_figure
 from dams.report.outputs.error_against_epsilon import error_against_epsilon
 from dams.report.outputs.table1 import table1
@@ -116,9 +117,8 @@ def evidence_in(folder):
     """What a rule would find in a folder: all that its configuration asks for was just seen to."""
     run = RunFolder(folder)
     files = {made.name: folder / made.files[0] for made in run.products if (folder / made.files[0]).exists()}
-    names = ("theory", "eicu_scores", "eicu_rates", "eicu_cohort")
     records = read_records(files["records"]) if "records" in files else run.records
-    return Evidence.of_files(records, run.config, **{name: files[name] for name in names if name in files})
+    return Evidence.of_files(records, run.config, **{name: files[name] for name in EVIDENCE if name in files})
 
 
 def write_claims(folder):
@@ -133,6 +133,7 @@ def write_comparison(folder):
     table = compare(evidence_in(folder))
     write_csv(table, folder / "comparison.csv")
     save_figure(published_against_measured(table), folder / "figures" / "published_against_measured")
+    save_figure(design_scatter(table), folder / "figures" / "design_scatter")
 
 
 def write_block(folder, block, records, design=None):

@@ -108,6 +108,11 @@ class Study(Strict):
                     f"outputs: {name} shows a regime of kind {output.regime}, got {', '.join(kinds)}; "
                     f"add one to regimes, or take {name} out"
                 )
+            if output.labels is not None and output.labels not in self.labels:
+                raise ValueError(
+                    f"outputs: {name} shows {output.labels} labels, got {', '.join(self.labels)}; "
+                    f"add {output.labels} to labels, or take {name} out"
+                )
             if output.model is not None and output.model not in self.models:
                 raise ValueError(
                     f"outputs: {name} shows {output.model} models, got {', '.join(self.models)}; "

@@ -21,6 +21,7 @@ from dams.report.evidence import Evidence, NotTestable
 from dams.report.outputs.error_against_distance import weighted_slopes
 from dams.report.scope import Scope, split_predictor, words_of
 from dams.stats import Interval, crossed_bootstrap, crossed_replicates, percentile_interval, small_sample_stretch
+from dams.theory.scenarios import exact_scores
 
 Predictor = str
 # How the plain protocol compares with these engines in core-seconds (benchmarks/results/end_to_end.csv), rounded up.
@@ -113,6 +114,24 @@ class Level(Leaf):
         options = _options(evidence, scope, self.predictor)
         interval = crossed_bootstrap(table.to_numpy(), **options, together=together)
         yield Measurement(words_of(self.predictor), interval, self.expect.region(), len(table))
+
+
+class Exact(Leaf):
+    """Exact score of a linear predictor in a scenario at the scope's ε, minus that at another, `than`."""
+
+    kind: Literal["exact"]
+    predictor: Predictor
+    than: float
+    expect: Expected
+
+    def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
+        """Take both from the moments of the scenario: nothing is sampled."""
+        here, there = (
+            exact_scores(scope["dataset"], epsilon, scope["labels"])[self.predictor]
+            for epsilon in (scope["epsilon"], self.than)
+        )
+        exact = Interval(*[here - there] * 3)
+        yield Measurement(f"{words_of(self.predictor)}, minus that at ε = {self.than:g}", exact, self.expect.region())
 
 
 class Slope(Leaf):
@@ -250,6 +269,7 @@ Check = Annotated[
     | Best
     | Ratio
     | Level
+    | Exact
     | Slope
     | Published
     | Theory

@@ -74,7 +74,7 @@ def _draw_dots(panel: Axes, shown: pd.DataFrame, limits: tuple[float, float]) ->
 
 
 def design_scatter(comparison: pd.DataFrame) -> Figure:
-    """Show where means over the stated design lie, and means over a single pair of rates; a cross is what is printed."""
+    """Show where means over the stated design lie, and means over one pair of rates; a cross is what is printed."""
     shown = _means(comparison)
     shown = shown[(shown["model"] == "linear") & shown["one_pair_lower"].notna() & shown["lower"].notna()]
     datasets = list(dict.fromkeys(shown["dataset"]))

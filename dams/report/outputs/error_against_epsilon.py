@@ -54,7 +54,7 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
         if shown.empty:
             panel.set_axis_off()
             continue
-        _draw_exact(panel, dataset, label, methods)
+        _draw_exact(panel, shown, methods)
         if shown["mean"].isna().all():
             say_why_empty(panel, "every fit failed")
         panel.axhline(1, color="0.35", linewidth=0.8, linestyle=":")
@@ -90,16 +90,19 @@ def _draw(panel: Axes, points: pd.DataFrame, line: Line, label: str) -> None:
     panel.plot(points["epsilon"], points["mean"], label=label, **look)
 
 
-def _draw_exact(panel: Axes, dataset: str, labels: str, methods: Sequence[str]) -> None:
+def _draw_exact(panel: Axes, shown: pd.DataFrame, methods: Sequence[str]) -> None:
     """Draw what the curves scatter around, one thin line per method; the closed form's is the oracle's."""
-    if not is_scenario(dataset):
+    dataset, labels = shown.iloc[0][["dataset", "labels"]]
+    known = shown.loc[shown["mean"].notna(), "epsilon"]
+    if not is_scenario(dataset) or known.nunique() < 2:
         return
-    grid = np.linspace(0.03, 0.97, 48)
-    scores = [exact_scores(dataset, epsilon, labels) for epsilon in grid]
-    for method in [name for name in ("oracle", "source", "nonparametric") if name in methods]:
+    grid = np.linspace(known.min(), known.max(), 46)
+    scores = [exact_scores(dataset, float(epsilon), labels) for epsilon in grid]
+    drawn = [name for name in ("oracle", "source", "nonparametric") if name in methods]
+    for method in drawn:
         # One entry in the legend stands for all.
-        name = EXACT if method == "oracle" else None
-        panel.plot(grid, [score[method] for score in scores], color="0.1", linewidth=0.6, zorder=4, label=name)
+        name = EXACT if method == drawn[0] else None
+        panel.plot(grid, [score[method] for score in scores], color="0.35", linewidth=0.6, zorder=4, label=name)
 
 
 def _limit(panels: Sequence[Axes], records: pd.DataFrame, shown: Sequence[pd.DataFrame]) -> None:

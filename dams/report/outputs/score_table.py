@@ -35,8 +35,19 @@ def column_heads(columns: pd.DataFrame) -> list[tuple[str, ...]]:
     return heads
 
 
-def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: bool) -> list[Section]:
-    """One section a model family, one row a method; the best method that needs no target labels in bold."""
+def score_sections(
+    summary: pd.DataFrame,
+    columns: pd.DataFrame,
+    *,
+    intervals: bool,
+    printed: Mapping[tuple[str, ...], float] | None = None,
+    gap: bool = False,
+) -> list[Section]:
+    """One section per model family, one row per method; the best method that needs no target labels in bold.
+
+    `printed` has the paper's numbers by data set, regime, model and method, for small print. With `gap` a last row says
+    what is at stake: the source predictor's score minus the oracle's.
+    """
     sections = []
     summary = summary.assign(fewer=on_fewer_cells(summary))
     for model in [m for m in MODELS if m in set(summary["model"])]:
@@ -56,10 +67,34 @@ def score_sections(summary: pd.DataFrame, columns: pd.DataFrame, *, intervals: b
                 if score is not None and not math.isnan(score["mean"]):
                     text = _text(score, intervals) + (FEWER if score["fewer"] else "")
                     bold = method != "oracle" and not score["fewer"] and round(score["mean"], 3) == best.get(column)
-                entries.append(Entry(text, bold=bold, grey=method == "oracle"))
+                second = _small_print(printed or {}, score, (column[0], column[1], model, method))
+                entries.append(Entry(text, second, bold=bold, grey=method == "oracle"))
             rows.append((METHODS[method].title, entries))
+        if gap and any(method == "source" for _, method in found):
+            rows.append(
+                ("Source − oracle", [_gap(found, _key(c), model, printed or {}) for c in columns.to_dict("records")])
+            )
         sections.append(Section(f"{MODELS[model].title} models", rows))
     return sections
+
+
+def _small_print(printed: Mapping[tuple[str, ...], float], score: Any, key: tuple[str, ...]) -> str:
+    """Write the printed number of a cell, and the exact one where that is known."""
+    numbers = [f"{printed[key]:.3f}"] if key in printed else []
+    if score is not None and not math.isnan(score.get("exact", math.nan)):
+        numbers.append(f"exact {score['exact']:.3f}")
+    return ", ".join(numbers)
+
+
+def _gap(
+    found: Mapping[Any, Any], column: tuple[str, ...], model: str, printed: Mapping[tuple[str, ...], float]
+) -> Entry:
+    source, oracle = (found.get((column, method)) for method in ("source", "oracle"))
+    if source is None or oracle is None or source["fewer"] or math.isnan(source["mean"] - oracle["mean"]):
+        return Entry(NONE)
+    ends = [printed.get((column[0], column[1], model, method)) for method in ("source", "oracle")]
+    second = f"{ends[0] - ends[1]:.3f}" if None not in ends else ""
+    return Entry(f"{source['mean'] - oracle['mean']:.3f}", second)
 
 
 def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
@@ -69,10 +104,8 @@ def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
 
 def _text(row: Mapping[Any, Any], intervals: bool) -> str:
     text = f"{row['mean']:.3f}"
-    if row["fewer"] and not math.isnan(row["oracle"]):
+    if row["fewer"] and row["method"] != "oracle" and not math.isnan(row["oracle"]):
         text = f"{text} / {row['oracle']:.3f}"
-    if not math.isnan(row.get("exact", math.nan)):
-        text = f"{text} [{row['exact']:.3f}]"
     # A single run has no interval.
     return f"{text} ({row['lower']:.3f} to {row['upper']:.3f})" if intervals and not math.isnan(row["lower"]) else text
 
@@ -96,7 +129,7 @@ def design_notes(summary: pd.DataFrame) -> list[str]:
             f"{FEWER} Over fewer cells ({which}), so never bold; after the stroke, the oracle's mean over these cells.",
         )
     if "exact" in summary and summary["exact"].notna().any():
-        notes.append("In brackets: exact, from the moments of the scenario, as the number of rows grows without bound.")
+        notes.append("Exact: from the moments of the scenario, as the number of rows grows without bound.")
     return notes
 
 

@@ -94,6 +94,18 @@ for (const figure of document.querySelectorAll("figure.table")) {
   makeFilter(figure, table);
 }
 
+// A link may lead into a folded part.
+function unfold() {
+  const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  if (!target) return;
+  const inside = target.querySelector(":scope > details.part");
+  if (inside) inside.open = true;
+  for (let part = target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  target.scrollIntoView();
+}
+addEventListener("hashchange", unfold);
+unfold();
+
 let closed = [];
 addEventListener("beforeprint", () => {
   closed = [...document.querySelectorAll("details:not([open])")];

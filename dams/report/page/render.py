@@ -18,7 +18,7 @@ from dams._files import whole_file
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
 from dams.experiments.products import PARTS, RAW, SETTINGS, file_of
-from dams.report.claims.comparison import compare, unlike_table1
+from dams.report.claims.comparison import AGREES, EXPLAINED, compare, unlike_table1
 from dams.report.claims.verdicts import Verdict, check_claims, read_claims
 from dams.report.page.contents import (
     Item,
@@ -29,6 +29,7 @@ from dams.report.page.contents import (
     records_in_order,
     what_is_missing,
 )
+from dams.report.page.lead import known, lead_table, verdict_of
 from dams.report.page.markup import (
     Cell,
     DataTable,
@@ -49,6 +50,15 @@ from dams.report.summary import differences_from, in_display_order
 from dams.report.tables import REGIME_SYMBOLS
 
 HERE = Path(__file__).parent
+# Whose a claim is, as the page says it before its place.
+KINDS = {
+    "stated": "Stated by the paper. ",
+    "reading": "Our reading of a table or figure. ",
+    "print": "A number or line of print. ",
+    "ours": "Asked of our own estimator. ",
+}
+VARIANTS = {"as_published": "as published", "released_notebook": "notebook's columns"}
+QUANTITIES = {"mean": "mean", "above oracle": "above oracle", "run sd": "run SD"}
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,7 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
     outputs, _ = outputs_of(run)
     claims, findings = check_or_read_claims(run)
     comparison = check_or_read_comparison(run)
+    summary = _summary(run)
     return environment.get_template("page.html.jinja").render(
         name=run.config.get("name", run.folder.name),
         css=Markup((HERE / "page.css").read_text(encoding="utf-8")),
@@ -99,12 +110,20 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
         overview=_overview(run),
         missing=what_is_missing(run),
         counts={verdict.value: int((claims["verdict"] == verdict.value).sum()) for verdict in Verdict},
-        claims=_claim_rows(claims, findings),
+        claims=(rows := _claim_rows(claims, findings)),
+        open_claims=[row for row in rows if row["verdict"] in (Verdict.NOT_SUPPORTED.value, Verdict.UNDECIDED.value)],
+        kinds=KINDS,
+        verdict=verdict_of(summary, claims, comparison),
+        lead=_lead(summary, comparison),
         comparison=_comparison(comparison),
         agreement=_agreement(comparison),
-        explaining=[e for e in read_errata().values() if e.id in " ".join(comparison["errata"].fillna("")).split()],
+        explaining=[
+            e
+            for e in read_errata().values()
+            if e.id in " ".join(comparison.loc[known(comparison["errata"]), "errata"]).split()
+        ],
         unlike_table1=_unlike_table1(run, comparison),
-        comparison_figure=_comparison_figure(run),
+        comparison_figures=_comparison_figures(run),
         tables=[_shown(run, item) for item in outputs if item.kind == "table"],
         figures=[_shown(run, item) for item in outputs if item.kind == "figure"],
         parts=_parts(run),
@@ -153,7 +172,9 @@ def _claim_rows(claims: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, 
     for claim in rows_of(claims):
         own = findings[(findings["id"] == claim["id"]) & (findings["quantity"] != "")]
         closest = interval(*(claim[f"closest_{key}"] for key in ("value", "lower", "upper")))
-        rows.append({**claim, "closest": closest, "findings": _finding_rows(own)})
+        needed = claim.get("closest_draws_to_decide", math.nan)
+        to_decide = int(needed) if isinstance(needed, float) and math.isfinite(needed) else None
+        rows.append({**claim, "closest": closest, "to_decide": to_decide, "findings": _finding_rows(own)})
     return rows
 
 
@@ -175,40 +196,53 @@ def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
 def _comparison(comparison: pd.DataFrame) -> DataTable:
     """Show the numbers that can be compared; the others, with the reason, are in the CSV."""
     rows = []
-    for row in rows_of(comparison[comparison["inside"].notna()]):
+    for row in rows_of(comparison[known(comparison["status"])]):
         if row["table"] == "eicu":
             where = f"eICU, {row['source']} → {row['target']}, {row['metric'].upper()}"
         else:
             regime = REGIME_SYMBOLS.get(row["regime"], row["regime"])
             where = f"{title_of(row['dataset'])}, {regime}, {title_of_model(row['model'])}"
         method = METHODS[row["method"]].title if row["method"] in METHODS else str(row["method"]).capitalize()
-        if row["variant"] == "as_published":
-            method += " (as published)"
+        if row["variant"] != "corrected":
+            method += f" ({VARIANTS[row['variant']]})"
         errata = row["errata"].split() if isinstance(row["errata"], str) else []
         named = Markup(" ").join(Markup('<a href="#erratum-{0}">{0}</a>').format(id) for id in errata)
         rows.append(
             [
                 cell(where),
                 Cell(method),
+                Cell(QUANTITIES[row["quantity"]]),
                 cell(row["published"]),
-                Cell(interval(row["measured"], row["lower"], row["upper"]), value=row["measured"]),
-                Cell(f"{row['difference']:+.3f}".replace("-", "−"), value=row["difference"]),
-                Cell(Markup("no ({})").format(named) if named else "yes" if row["inside"] else "no"),
+                cell(row["measured"]),
+                Cell(interval(row["difference"], row["lower"], row["upper"]), value=row["difference"]),
+                Cell(Markup("{} ({})").format(row["status"], named) if named else row["status"]),
             ]
         )
-    heads = ["Where", "Method", "Printed", "Measured", "Difference", "Inside"]
-    return DataTable(heads, rows, [False, False, True, True, True, False])
+    heads = ["Where", "Method", "What", "Printed", "Measured", "Difference", "Ends as"]
+    return DataTable(heads, rows, [False, False, False, True, True, True, False])
 
 
 def _agreement(comparison: pd.DataFrame) -> dict[str, int]:
-    """Count printed numbers: all, those that could be compared, and of these those inside and those explained."""
-    inside = comparison["inside"].astype(str)
+    """Count printed numbers: those that could be compared, and of these those that agree and those explained."""
+    status = comparison.loc[comparison["variant"] == "corrected", "status"]
     return {
-        "printed": int((comparison["variant"] == "corrected").sum()),
-        "compared": int(inside.isin(["True", "False"]).sum()),
-        "inside": int((inside == "True").sum()),
-        "explained": int((comparison["errata"].fillna("") != "").sum()),
+        "compared": int(known(status).sum()),
+        **{name: int((status == name).sum()) for name in (AGREES, EXPLAINED)},
     }
+
+
+def _summary(run: RunFolder) -> pd.DataFrame:
+    """Return the data behind the run's table 1; empty where it has none."""
+    file = file_of("table", output="table1")
+    return read_table(run.folder / file) if run.owns(file) else pd.DataFrame(columns=["labels", "model"])
+
+
+def _lead(summary: pd.DataFrame, comparison: pd.DataFrame) -> Shown | None:
+    table = lead_table(summary, comparison)
+    if table is None:
+        return None
+    links = [("CSV", file_of("table", output="table1"))]
+    return Shown("table1-printed", "Table 1", f"{table.title}", links, markup=Markup(table.to_html()))
 
 
 def _unlike_table1(run: RunFolder, comparison: pd.DataFrame) -> list[str]:
@@ -218,9 +252,10 @@ def _unlike_table1(run: RunFolder, comparison: pd.DataFrame) -> list[str]:
     return [title_of(dataset) for dataset in unlike_table1(comparison, read_table(run.folder / file))]
 
 
-def _comparison_figure(run: RunFolder) -> Shown | None:
-    found = [item_of(run, made) for made in run.products if made.name == "published_against_measured"]
-    return next((_shown(run, item) for item in found if item), None)
+def _comparison_figures(run: RunFolder) -> list[Shown]:
+    names = ("published_against_measured", "design_scatter")
+    found = [item_of(run, made) for made in run.products if made.name in names]
+    return [_shown(run, item) for item in found if item]
 
 
 def _shown(run: RunFolder, item: Item) -> Shown:
@@ -325,6 +360,6 @@ def _provenance(run: RunFolder) -> dict[str, Any] | None:
 
 def _files(run: RunFolder) -> list[str]:
     """List the data behind the page, for links."""
-    kept = [made for made in run.products if made.product.kind != "step"]
-    files = [file for made in kept for file in run.files_of(made) if file.endswith((".csv", ".json"))]
+    kept = [made for made in run.products if made.product.kind != "step" and not made.product.bulky]
+    files = [file for made in kept for file in run.files_of(made) if file.endswith((".csv", ".json", ".npz"))]
     return sorted([SETTINGS] * (run.folder / SETTINGS).exists() + files)

@@ -22,6 +22,8 @@ from dams.report.claims.verdicts import (
     check_claims,
     combine,
     decide,
+    draws_to_decide,
+    intervals_of,
     read_claims,
 )
 from dams.report.page.render import write_page
@@ -30,6 +32,7 @@ from dams.report.run_folder import RunFolder
 from dams.stats import Interval
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+DRAWS = 24
 LEVELS = {
     "linear oracle": 0.40,
     "linear source": 0.50,
@@ -49,12 +52,12 @@ def evidence(tmp_path, make_records):
         slopes = {"linear source": 0.2} if slopes is None else slopes
         levels = LEVELS | {name.replace("__", " "): level for name, level in changed.items()}
         rows = []
-        for draw in range(8):
-            distance, shared = 1 + draw / 8, rng.normal(0, 0.05)
+        for draw in range(DRAWS):
+            distance, shared = 1 + draw / DRAWS, rng.normal(0, 0.05)
             for predictor, level in levels.items():
                 model, method = predictor.split()
                 for beta in range(3):
-                    score = level + shared + 0.002 * rng.normal() + slopes.get(predictor, 0) * (distance - 1.4375)
+                    score = level + shared + 0.002 * rng.normal() + slopes.get(predictor, 0) * (distance - 1.5)
                     cell = {"draw": draw, "beta": beta, "score": score, "rate_distance": distance}
                     rows.append({"model": model, "method": method, **cell})
         write_csv(make_records(rows), tmp_path / "records.csv")
@@ -110,13 +113,22 @@ RECORD_CHECKS = {
         {"slopes": {"linear source": 0.2, "linear oracle": 0.2}},
     ),
     "published": (
-        claim(
-            kind="published",
-            methods=["oracle"],
-            scope={"dataset": "adult", "regime": "nested", "model": "linear"},
-            expect={"within": 0.1},
-        ),
+        claim(kind="published", methods=["oracle"], scope={"dataset": "adult", "regime": "nested", "model": "linear"}),
         {"linear__oracle": 0.7},
+    ),
+    "share of the gap": (
+        claim(kind="difference", first="closed_form", second="oracle", gap={}, expect={"within": 0.2}),
+        {"linear__closed_form": 0.46},
+    ),
+    "share of another model's gap": (
+        claim(
+            kind="difference",
+            first="xgboost nonparametric",
+            second="xgboost source",
+            gap={"model": "linear"},
+            expect={"within": 0.4},
+        ),
+        {"xgboost__nonparametric": 0.35},
     ),
 }
 
@@ -126,6 +138,100 @@ def test_a_check_holds_on_records_that_bear_it_out_and_fails_on_records_that_do_
     check, contradiction = RECORD_CHECKS[kind]
     assert verdict(check, evidence()) is Verdict.SUPPORTED
     assert verdict(check, evidence(**contradiction)) is Verdict.NOT_SUPPORTED
+
+
+def test_a_slope_is_of_one_regime(evidence, make_records, tmp_path):
+    """Pooled, the source's slope would be negative and not the steepest; within each regime it is both (E22)."""
+    evidence()
+    rng = np.random.default_rng(3)
+    rows = []
+    for regime, near, level in (("nested", 1.0, 1.0), ("free", 2.0, 0.2)):
+        for draw, distance in enumerate(near + rng.uniform(0, 0.5, 12)):
+            for method, slope in (("oracle", 0.1), ("source", 0.3)):
+                score = level + slope * (distance - near) + 0.001 * rng.normal()
+                cell = {"draw": draw, "rate_distance": distance, "score": score}
+                rows.append({"regime": regime, "method": method, **cell})
+    write_csv(make_records(rows), tmp_path / "records.csv")
+    pooled = RunFolder(tmp_path).evidence
+    options = {"kind": "slope", "predictor": "source", "expect": {"above": 0}}
+    with pytest.raises(ValueError, match="A slope is of one regime"):
+        verdict(claim(**options, scope={"dataset": "adult"}), pooled)
+    each = {"dataset": "adult", "regime": ["nested", "free"]}
+    assert verdict(claim(**options, scope=each), pooled) is Verdict.SUPPORTED
+    assert verdict(claim(**options, minus="oracle", scope=each), pooled) is Verdict.SUPPORTED
+
+
+def test_no_slope_of_the_paper_s_claims_spans_regimes():
+    def slopes(check, scope):
+        scope = {**scope, **check.scope}
+        if check.kind in ("all_of", "any_of"):
+            return [found for child in check.checks for found in slopes(child, scope)]
+        return [scope] if check.kind == "slope" else []
+
+    found = [scope for entry in read_claims() for scope in slopes(entry.check, {})]
+    assert len(found) > 5 and all("regime" in scope for scope in found)
+
+
+def test_the_intervals_of_a_claim_hold_together(evidence):
+    """More measurements, wider intervals: none of many may decide by its own chance."""
+    whole = evidence()
+    one = {"kind": "difference", "first": "closed_form", "second": "oracle", "expect": {"below": 0}}
+    many = claim(kind="all_of", checks=[one] * 20)
+    assert (intervals_of(claim(**one)), intervals_of(many)) == (1, 20)
+    ordering = claim(kind="ordering", predictors=["oracle", "closed_form", "source"], scope={"dataset": ["adult"] * 2})
+    assert intervals_of(ordering) == 4
+    alone, together = (check_claim(check, whole)[1][0].measurement.interval for check in (claim(**one), many))
+    # Student's quantiles at 1 − 0.05/40 and at 1 − 0.05/2.
+    assert 1.5 < (together.upper - together.lower) / (alone.upper - alone.lower) < 4
+
+
+def test_printed_gaps_are_met_or_not(evidence):
+    """Printed are 0.420 for both the oracle and the non-parametric adjustment."""
+    scope = {"dataset": "adult", "regime": "nested", "model": "linear"}
+    check = claim(kind="published", methods=["nonparametric"], above="oracle", scope=scope)
+    assert verdict(check, evidence()) is Verdict.NOT_SUPPORTED
+    assert verdict(check, evidence(linear__nonparametric=0.40)) is Verdict.SUPPORTED
+
+
+def test_a_share_of_nothing_is_undecided(evidence):
+    check = claim(kind="difference", first="closed_form", second="oracle", gap={}, expect={"within": 0.2})
+    assert verdict(check, evidence(linear__source=0.40, slopes={})) is Verdict.UNDECIDED
+
+
+def test_what_would_decide_is_estimated(evidence):
+    check = claim(kind="difference", first="closed_form", second="oracle", expect={"below": 0.0101})
+    finding = check_claim(check, evidence())[1][0]
+    assert finding.verdict is Verdict.UNDECIDED
+    interval = finding.measurement.interval
+    half = (interval.upper - interval.lower) / 2
+    assert draws_to_decide(finding) == math.ceil(DRAWS * (half / abs(interval.mean - 0.0101)) ** 2)
+    decided = check_claim(RECORD_CHECKS["difference"][0], evidence())[1][0]
+    assert math.isnan(draws_to_decide(decided))
+
+
+@pytest.mark.parametrize(("than", "expected"), [(0.5, Verdict.SUPPORTED), (0.02, Verdict.NOT_SUPPORTED)])
+def test_exact_scores_need_no_records(tmp_path, than, expected):
+    scope = {"dataset": "redundant", "labels": "random_linear", "epsilon": [0.05, 0.95]}
+    check = claim(kind="exact", predictor="oracle", than=than, expect={"below": 0}, scope=scope)
+    assert verdict(check, RunFolder(tmp_path).evidence) is expected
+
+
+def test_the_cost_of_a_run_is_known_before_it_is_made(tmp_path):
+    check = claim(kind="hours", cores=28, expect={"below": 5}, scope={})
+    assert verdict(check, RunFolder(tmp_path).evidence) is Verdict.NOT_TESTABLE
+    study = {"datasets": ["adult"], "regimes": [{"kind": "free"}], "methods": ["source"]}
+    for draws, expected in ((10, Verdict.SUPPORTED), (10_000, Verdict.NOT_SUPPORTED)):
+        models = {"mlp": {"draws": draws, "betas": 10}}
+        write_json({"name": "x", "studies": {"one": study | {"models": models}}}, tmp_path / "config.json")
+        assert verdict(check, RunFolder(tmp_path).evidence) is expected
+
+
+@pytest.mark.parametrize(("stays", "expected"), [(3006, Verdict.SUPPORTED), (3005, Verdict.NOT_SUPPORTED)])
+def test_facts_of_the_cohort(tmp_path, stays, expected):
+    check = claim(kind="eicu_cohort", hospital="H1", fact="stays", expect={"between": [3006, 3006]}, scope={})
+    assert verdict(check, RunFolder(tmp_path).evidence) is Verdict.NOT_TESTABLE
+    write_json({"simulated": False, "hospitals": {"H1": {"stays": stays}}}, tmp_path / "eicu" / "cohort.json")
+    assert verdict(check, RunFolder(tmp_path).evidence) is expected
 
 
 def test_theory_is_taken_from_its_table(tmp_path):
@@ -166,12 +272,10 @@ def test_rows_are_counted(tmp_path, rows, expected):
     ],
 )
 def test_eicu_claims_need_real_patients(tmp_path, simulated, auroc, expected):
-    scores = [
-        {"variant": "corrected", "source": "H2", "target": "H1", "method": method, "metric": "auroc"}
-        | {"value": value, "lower": value - 0.03, "upper": value + 0.03}
-        for method, value in (("source", 0.58), ("closed_form", auroc))
-    ]
-    write_csv(pd.DataFrame(scores), tmp_path / "eicu" / "scores.csv")
+    value = auroc - 0.58
+    row = {"source": "H2", "target": "H1", "method": "closed_form", "minus": "source", "metric": "auroc"}
+    row |= {"value": value, "lower": value - 0.03, "upper": value + 0.03}
+    write_csv(pd.DataFrame([row]), tmp_path / "eicu" / "differences.csv")
     write_json({"simulated": simulated}, tmp_path / "eicu" / "cohort.json")
     check = claim(
         kind="eicu",
@@ -333,10 +437,29 @@ def test_a_mistake_in_the_file_is_named(tmp_path):
     path.write_text(
         yaml.safe_dump(
             [
-                {"id": "one", "claim": "c", "where": "w", "check": {"kind": "differense"}},
-                {"id": "two", "claim": "c", "where": "w", "check": {"kind": "untestable", "reason": "r"}, "color": 1},
-                {"id": "three", "claim": "c", "where": "w", "check": {"kind": "untestable", "reason": "r"}},
-                {"id": "three", "claim": "c", "where": "w", "check": {"kind": "untestable", "reason": "r"}},
+                {"id": "one", "kind": "stated", "claim": "c", "where": "w", "check": {"kind": "differense"}},
+                {
+                    "id": "two",
+                    "kind": "stated",
+                    "claim": "c",
+                    "where": "w",
+                    "check": {"kind": "untestable", "reason": "r"},
+                    "color": 1,
+                },
+                {
+                    "id": "three",
+                    "kind": "stated",
+                    "claim": "c",
+                    "where": "w",
+                    "check": {"kind": "untestable", "reason": "r"},
+                },
+                {
+                    "id": "three",
+                    "kind": "stated",
+                    "claim": "c",
+                    "where": "w",
+                    "check": {"kind": "untestable", "reason": "r"},
+                },
             ]
         )
     )

@@ -9,7 +9,8 @@ from reports import evidence_in, make_folder, write_comparison
 
 from dams._files import write_json
 from dams.experiments.records import write_csv
-from dams.report.claims.comparison import LOOKS, compare, published_against_measured, unlike_table1
+from dams.report.claims.comparison import compare, unlike_table1
+from dams.report.claims.figures import LOOKS, design_scatter, published_against_measured
 from dams.report.page.render import write_page
 from dams.report.paper import read_errata, read_published
 from dams.report.run_folder import RunFolder
@@ -42,29 +43,100 @@ def _balanced(rng):
     return [*half, *-half]
 
 
-def test_every_printed_number_has_a_row(folder):
+def means(folder):
     table = compare(RunFolder(folder).evidence)
+    return table[table["quantity"] == "mean"]
+
+
+def test_every_printed_number_has_a_row(folder):
+    table = means(folder)
     corrected = table[table["variant"] == "corrected"]
     assert len(corrected) == len(read_published("table1")) + len(read_published("eicu"))
     assert table.loc[table["measured"].isna(), "missing"].str.len().min() > 0
 
 
-def test_agreement_is_inside_and_needs_no_erratum(folder):
-    adult = compare(RunFolder(folder).evidence).query("dataset == 'adult' and measured == measured")
+def test_what_agrees_needs_no_erratum(folder):
+    adult = means(folder).query("dataset == 'adult' and measured == measured")
     assert len(adult) == 10  # five methods of ours in two regimes
     np.testing.assert_allclose(adult["difference"], 0, atol=1e-12)
-    assert adult["inside"].all()
+    assert (adult["status"] == "agrees").all()
     assert (adult["errata"] == "").all()
 
 
-def test_disagreement_is_outside_and_explained(folder):
-    thyroid = compare(RunFolder(folder).evidence).query("dataset == 'thyroid' and measured == measured")
+def test_what_differs_is_unexplained_without_a_check_that_explains_it(folder):
+    """No erratum is a label for "differs": the closed form as published is off here, too."""
+    thyroid = means(folder).query("dataset == 'thyroid' and measured == measured")
     np.testing.assert_allclose(thyroid["difference"], 0.3)
-    assert not thyroid["inside"].any()
-    assert thyroid["errata"].str.startswith("E8").all()
-    as_published = thyroid[thyroid["variant"] == "as_published"]
-    assert (as_published["method"] == "closed_form").all()
-    assert as_published["explanation"].str.contains("inverse").all()
+    assert (thyroid["status"] == "unexplained").all()
+    assert (thyroid["errata"] == "").all()
+
+
+def test_what_the_variant_as_published_meets_is_explained(folder):
+    records = RunFolder(folder).evidence.records
+    mend = (records["dataset"] == "thyroid") & (records["method"] == "closed_form_as_published")
+    write_csv(records.assign(score=records["score"] - 0.3 * mend), folder / "records.csv")
+    closed = means(folder).query("dataset == 'thyroid' and method == 'closed_form' and measured == measured")
+    status = closed.set_index(["regime", "variant"])["status"]
+    assert status[:, "corrected"].eq("explained").all() and status[:, "as_published"].eq("agrees").all()
+    assert closed.loc[closed["variant"] == "corrected", "errata"].eq("E9").all()
+    assert closed.loc[closed["variant"] == "corrected", "explanation"].str.contains("inverse").all()
+
+
+def test_the_interval_counts_the_chance_in_both_runs(tmp_path, make_records):
+    """With ever more draws of ours, what is left is the chance of the printed mean over 50 draws and 10 β."""
+    rng = np.random.default_rng(0)
+    halves = []
+    for draws in (20, 2000):
+        scores = 0.42 + rng.normal(0, 0.1, draws)
+        rows = [{"dataset": "adult", "regime": "nested", "draw": d, "score": s} for d, s in enumerate(scores)]
+        write_csv(make_records(rows), tmp_path / "records.csv")
+        row = means(tmp_path).query("measured == measured").iloc[0]
+        halves.append((row["upper"] - row["lower"]) / 2)
+    assert halves[1] == pytest.approx(1.96 * 0.1 * np.sqrt(1 / 50 + 1 / 2000), rel=0.05)
+    assert halves[0] > 1.5 * halves[1]
+
+
+def test_gaps_and_spreads_of_runs_are_compared_too(folder):
+    table = compare(RunFolder(folder).evidence).query("dataset == 'adult' and measured == measured")
+    gaps = table[table["quantity"] == "above oracle"]
+    np.testing.assert_allclose(gaps["difference"], 0, atol=1e-12)
+    assert "oracle" not in set(gaps["method"]) and (gaps["status"] == "agrees").all()
+    spreads = table[table["quantity"] == "run sd"]
+    printed = read_published("table1").query("dataset == 'adult' and regime == 'nested' and method == 'oracle'").iloc[0]
+    one = spreads.query("regime == 'nested' and method == 'oracle'").iloc[0]
+    assert one["published"] == pytest.approx((printed["upper"] - printed["lower"]) / 2 / 1.96 * np.sqrt(500), rel=1e-3)
+    scores = RunFolder(folder).evidence.records.query(
+        "dataset == 'adult' and regime == 'nested' and method == 'oracle'"
+    )
+    assert one["measured"] == pytest.approx(scores["score"].std(ddof=0), rel=0.05)
+
+
+def test_one_sample_and_one_beta_explain_what_redrawing_does_not(tmp_path, make_records):
+    """E20: redrawn, runs differ by what sample and β add; as published, all share one such addition."""
+    rng = np.random.default_rng(0)
+    printed = 0.206
+    added = rng.normal(0, 0.1, 40)
+    redrawn = 0.30 + added - added.mean() + rng.normal(0, 0.01, 40)
+    place = {"dataset": "confounded", "regime": "opposing", "epsilon": 0.1, "method": "oracle"}
+    rows = [{**place, "study": "redrawn", "draw": d, "score": s} for d, s in enumerate(redrawn)]
+    fixed = [
+        {**place, "study": "fixed", "variant": "as_published", "draw": d, "score": 0.25 + rng.normal(0, 0.01)}
+        for d in range(20)
+    ]
+    study = {"datasets": ["confounded"], "regimes": [{"kind": "opposing", "epsilon": 0.1}]}
+    study |= {"models": {"linear": {"draws": 40}}, "methods": ["oracle"]}
+    studies = {"redrawn": study, "fixed": study | {"variant": "as_published"}}
+    (tmp_path / "config.json").write_text(json.dumps({"name": "x", "studies": studies}))
+    write_csv(make_records([*rows, *fixed]), tmp_path / "records.csv")
+    found = means(tmp_path).query("dataset == 'confounded' and method == 'oracle' and model == 'linear'")
+    found = found.set_index("variant")
+    assert found["published"].eq(printed).all()
+    assert found.loc["corrected", "status"] == "explained" and found.loc["corrected", "errata"] == "E20"
+    assert found.loc["as_published", "status"] == "agrees"
+    # Without runs of that design nothing is explained.
+    write_csv(make_records(rows), tmp_path / "records.csv")
+    alone = means(tmp_path).query("dataset == 'confounded' and method == 'oracle' and model == 'linear'")
+    assert alone["status"].tolist() == ["unexplained"]
 
 
 def test_the_synthetic_columns_are_those_of_the_erratum(tmp_path, make_records):
@@ -79,7 +151,7 @@ def test_the_synthetic_columns_are_those_of_the_erratum(tmp_path, make_records):
         for d in range(6)
     ]
     write_csv(make_records(rows), tmp_path / "records.csv")
-    measured = compare(RunFolder(tmp_path).evidence).query("measured == measured")
+    measured = means(tmp_path).query("measured == measured")
     assert measured[["dataset", "method", "measured"]].to_numpy().tolist() == [
         ["redundant", "oracle", pytest.approx(0.2)]
     ]
@@ -92,32 +164,35 @@ def test_other_rates_than_the_papers_are_not_held_against_it(folder):
     (folder / "config.json").write_text(json.dumps({"name": "mild", "studies": {"one": study}}))
     found = compare(evidence_in(folder))
     table = found.query("dataset == 'thyroid' and model == 'linear' and method == 'oracle'")
+    table = table[table["quantity"] == "mean"]
     nested, free = (table[table["regime"] == regime].iloc[0] for regime in ("nested", "free"))
-    assert nested["errata"] == "E8"
-    assert np.isnan(free["measured"]) and free["errata"] == ""
+    assert nested["status"] == "unexplained"
+    assert np.isnan(free["measured"]) and free["status"] == ""
     assert free["missing"] == "Thyroid: rates up to 0.2, the paper's go to 0.9"
 
 
 def test_another_cohort_is_not_held_against_the_paper(tmp_path):
-    row = {"variant": "corrected", "source": "H2", "target": "H1", "method": "nonparametric", "metric": "mse"}
-    write_csv(pd.DataFrame([row | {"value": 0.9, "lower": 0.8, "upper": 1.0}]), tmp_path / "eicu" / "scores.csv")
-    found = compare(RunFolder(tmp_path).evidence).query("table == 'eicu' and measured == measured").iloc[0]
-    assert found["missing"] == "the eICU cohort is simulated"
-    assert found["inside"] is None
-    assert found["errata"] == ""
+    printed = read_published("eicu").query("source == 'H2' and method == 'nonparametric' and metric == 'mse'").iloc[0]
+    row = {"source": "H2", "target": "H1", "method": "nonparametric", "metric": "mse"}
+    off = {"variant": "corrected", "value": 0.9, "lower": 0.8, "upper": 1.0}
+    near = {"variant": "as_published", "value": printed["value"], "lower": 0.1, "upper": 0.2}
+    write_csv(pd.DataFrame([row | off, row | near]), tmp_path / "eicu" / "scores.csv")
+
+    def found():
+        return compare(RunFolder(tmp_path).evidence).query("table == 'eicu' and measured == measured").iloc[0]
+
+    assert (found()["missing"], found()["status"]) == ("the eICU cohort is simulated", "")
     write_json({"simulated": False}, tmp_path / "eicu" / "cohort.json")
-    found = compare(RunFolder(tmp_path).evidence).query("table == 'eicu' and measured == measured").iloc[0]
-    assert found["errata"] == "E11"
+    assert (found()["status"], found()["errata"]) == ("explained", "E11")
     write_json({"eicu": {"hospitals": [73, 110]}}, tmp_path / "config.json")
-    found = compare(RunFolder(tmp_path).evidence).query("table == 'eicu' and measured == measured").iloc[0]
-    assert found["missing"] == "H1 and H2 are hospitals 73 and 110, the paper's 73 and 264"
-    assert found["inside"] is None and found["errata"] == ""
+    assert found()["missing"] == "H1 and H2 are hospitals 73 and 110, the paper's 73 and 264"
+    assert (found()["status"], found()["errata"]) == ("", "")
 
 
 def test_numbers_of_another_study_than_table1_are_told(tmp_path):
     """The study in the table may have other settings, or fewer repeats, than the one that is compared."""
     make_folder(tmp_path)
-    words = 'on Thyroid not the one in <a href="#table1">table 1</a> below'
+    words = "on Thyroid not the one in table 1"
     assert words not in write_page(tmp_path).read_text(encoding="utf-8")
     table = pd.read_csv(tmp_path / "tables" / "table1.csv")
     write_csv(
@@ -128,14 +203,12 @@ def test_numbers_of_another_study_than_table1_are_told(tmp_path):
 
 def test_table1_is_compared_in_the_papers_columns_alone(folder):
     found = compare(RunFolder(folder).evidence)
-    ours = found[found["measured"].notna()]
-    method = ours["method"].where(ours["variant"] == "corrected", "closed_form_as_published")
-    table = ours.assign(method=method, mean=ours["measured"], epsilon=np.nan, labels="random_linear")
+    ours = found[found["measured"].notna() & (found["variant"] == "corrected") & (found["quantity"] == "mean")]
+    table = ours.assign(mean=ours["measured"], epsilon=np.nan, labels="random_linear")
     assert unlike_table1(found, table) == []
     elsewhere = table.assign(dataset="redundant", regime="opposing", epsilon=0.5, mean=9.0)
     assert unlike_table1(found, pd.concat([table, elsewhere])) == []
-    as_published = table["method"] == "closed_form_as_published"
-    assert unlike_table1(found, table.assign(mean=table["mean"] + as_published)) == ["adult", "thyroid"]
+    assert unlike_table1(found, table.assign(mean=table["mean"] + 0.1)) == ["adult", "thyroid"]
 
 
 def test_errata_explain_only_what_they_match():
@@ -148,26 +221,31 @@ def test_errata_explain_only_what_they_match():
 
 def test_the_figure_tells_data_sets_apart_twice(folder):
     table = compare(RunFolder(folder).evidence)
-    figure = published_against_measured(table)
-    (panel,) = figure.axes
-    assert panel.get_xlabel() and panel.get_ylabel()
+    whole, zoomed = published_against_measured(table).axes
+    assert all(panel.get_xlabel() and panel.get_title(loc="left") for panel in (whole, zoomed))
     assert len({look[0] for look in LOOKS.values()}) == len({look[1] for look in LOOKS.values()}) == len(LOOKS)
-    dots = sum(len(container[0].get_xdata()) for container in panel.containers)
-    assert dots == table["measured"].notna().sum()
+    shown = table[(table["quantity"] == "mean") & (table["variant"] == "corrected") & (table["table"] == "table1")]
+    dots = sum(len(container[0].get_xdata()) for container in whole.containers)
+    assert dots == shown["measured"].notna().sum()
+    assert zoomed.get_xlim() == zoomed.get_ylim() and np.ptp(zoomed.get_xlim()) < np.ptp(whole.get_xlim())
 
 
-def test_intervals_end_within_the_axes_or_are_counted(folder):
+def test_what_lies_above_the_axes_is_counted(folder):
     table = compare(RunFolder(folder).evidence)
     row = table["measured"].first_valid_index()
-    most = 2 * table["published"].max()
-    for upper, notes in ((0.9 * most, []), (5 * most, ["1 interval above"])):
-        table.loc[row, "upper"] = upper
-        (panel,) = published_against_measured(table).axes
-        assert panel.get_ylim()[1] > min(upper, most)
-        assert [text.get_text() for text in panel.texts] == notes
-    table.loc[row, "measured"] = 4 * most
-    (panel,) = published_against_measured(table).axes
-    assert [text.get_text() for text in panel.texts] == ["1 point above"]
+    assert not published_against_measured(table).axes[0].texts
+    table.loc[row, "measured"] = 8 * table["published"].max()
+    assert [text.get_text() for text in published_against_measured(table).axes[0].texts] == ["1 point above"]
+
+
+def test_designs_of_one_pair_of_rates_scatter_more_than_the_stated_one(folder):
+    table = compare(RunFolder(folder).evidence)
+    figure = design_scatter(table)
+    assert [panel.get_title() for panel in figure.axes] == ["Adult", "Thyroid"]
+    row = table.query("dataset == 'adult' and quantity == 'mean' and variant == 'corrected' and measured == measured")
+    assert (row["one_pair_upper"] - row["one_pair_lower"] > (row["upper"] - row["lower"]) / 2).all()
+    (panel,) = design_scatter(table[table["dataset"] == "redundant"]).axes
+    assert "Nothing to compare" in panel.texts[0].get_text()
 
 
 def test_files_are_written_even_with_nothing_to_compare(tmp_path):

@@ -15,9 +15,11 @@ from dams.experiments.methods import METHODS, Method
 from dams.experiments.products import OUTPUTS
 from dams.report.figures import LINES, legend_below, line_of, new_figure, save_figure
 from dams.report.outputs.error_against_distance import above_oracle
+from dams.report.outputs.error_against_epsilon import EXACT
 from dams.report.outputs.make import load_output
 from dams.report.page.markup import inline_svg
 from dams.report.summary import Bootstrap
+from dams.theory.scenarios import exact_scores
 
 QUICK = Bootstrap(replicates=50)
 
@@ -56,7 +58,8 @@ def test_axes_have_names_and_there_is_one_legend(records_of, name):
     assert any(axes.get_xlabel() for axes in figure.axes)
     assert all(axes.get_title() for axes in figure.axes if axes.get_subplotspec().is_first_row())
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["Oracle", "Source", "Closed-form"]
+    exact = [EXACT] * (name == "error_against_epsilon")
+    assert [text.get_text() for text in legend.get_texts()] == ["Oracle", "Source", "Closed-form", *exact]
 
 
 @pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
@@ -82,9 +85,12 @@ def test_a_method_on_fewer_cells_is_compared_with_the_oracle_of_the_same_cells(c
     """Cells differ more than methods do, so a line over other cells says nothing beside the others."""
     fewer = crossed_records[crossed_records["method"].ne("source") | crossed_records["draw"].eq(0)]
     errors, above = draw("error_against_distance", fewer).axes[:: len(crossed_records["dataset"].unique())][:2]
-    lengths = {line.get_label(): len(line.get_xdata()) for line in errors.get_lines()}
-    assert lengths["Source"] == 0 and lengths["Closed-form"] > 0
-    assert {line.get_label(): len(line.get_xdata()) for line in above.get_lines()}["Source"] > 0
+    source, closed_form = (to_rgb(LINES[name].color) for name in ("source", "closed_form"))
+    in_errors, in_above = (
+        {to_rgb(line.get_color()) for line in p.get_lines() if len(line.get_xdata())} for p in (errors, above)
+    )
+    assert source not in in_errors and closed_form in in_errors
+    assert source in in_above
     found = above_oracle(fewer)
     row = found[found["method"] == "source"].iloc[0]
     key = {name: row[name] for name in ("dataset", "regime", "draw", "beta")}
@@ -204,7 +210,8 @@ def test_without_an_oracle_a_method_on_fewer_cells_is_marked(crossed_records):
     for shown, label in ((records, "Source"), (fewer, "Source (fewer cells)")):
         figure = draw("error_against_distance", shown)
         assert [text.get_text() for text in figure.legends[0].get_texts()] == [label, "Closed-form"]
-        assert {line.get_label(): len(line.get_xdata()) for line in figure.axes[0].get_lines()}[label] > 0
+        drawn = {to_rgb(line.get_color()) for line in figure.axes[0].get_lines() if len(line.get_xdata())}
+        assert to_rgb(LINES["source"].color) in drawn
 
 
 def test_a_single_epsilon_shows_every_method_and_its_interval(epsilon_records):
@@ -219,7 +226,7 @@ def test_a_single_epsilon_shows_every_method_and_its_interval(epsilon_records):
 def test_a_method_on_fewer_cells_is_marked_over_epsilon_too(epsilon_records):
     fewer = epsilon_records[epsilon_records["method"].ne("source") | epsilon_records["draw"].eq(0)]
     labels = [text.get_text() for text in draw("error_against_epsilon", fewer).legends[0].get_texts()]
-    assert labels == ["Oracle", "Source (fewer cells)", "Closed-form"]
+    assert labels == ["Oracle", "Source (fewer cells)", "Closed-form", EXACT]
 
 
 def test_one_bad_fit_does_not_squeeze_the_rest_over_epsilon(epsilon_records):
@@ -265,3 +272,29 @@ def test_a_legend_of_many_rows_does_not_squeeze_the_panels():
         return axes[0, 0].get_window_extent().height
 
     assert panel_height(12) == pytest.approx(panel_height(2), rel=0.02)
+
+
+def test_every_regime_has_a_line_of_its_own(make_records):
+    """A line through two regimes at other levels would rise though neither does (Simpson's paradox)."""
+    rng = np.random.default_rng(0)
+    records = make_records(
+        {"regime": regime, "method": method, "draw": draw, "rate_distance": distance, "score": level + rise * distance}
+        for regime, near, level in (("nested", 1.0, 0.8), ("free", 2.0, 1.9))
+        for draw, distance in enumerate(near + rng.uniform(0, 0.5, 20))
+        for method, rise in (("oracle", -0.3), ("source", -0.2))
+    )
+    panel = draw("error_against_distance", records).axes[0]
+    lines = [line for line in panel.get_lines() if len(line.get_xdata()) == 60]
+    assert len(lines) == 4
+    slopes = [
+        np.ptp(line.get_ydata()) / np.ptp(line.get_xdata()) * np.sign(np.diff(line.get_ydata())[0]) for line in lines
+    ]
+    np.testing.assert_allclose(slopes, [-0.3, -0.3, -0.2, -0.2], atol=1e-6)
+    assert {text.get_text() for text in panel.texts} == {"mˢ ≤ mᵗ", "mˢ ? mᵗ"}
+
+
+def test_exact_scores_are_drawn_under_the_sampled_ones(epsilon_records):
+    panel = draw("error_against_epsilon", epsilon_records).axes[0]
+    labels = "structural" if "stated" in panel.get_title() else "random_linear"
+    (line,) = [line for line in panel.get_lines() if line.get_label() == EXACT]
+    assert line.get_ydata()[0] == pytest.approx(exact_scores("redundant", 0.1, labels)["oracle"])

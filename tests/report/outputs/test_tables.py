@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dams.experiments.methods import METHODS
 from dams.experiments.products import OUTPUTS
 from dams.experiments.records import write_csv
 from dams.report.outputs.intervals import intervals
 from dams.report.outputs.make import make_output
 from dams.report.outputs.paired_differences import paired_differences
+from dams.report.outputs.stated_labels import stated_labels
 from dams.report.outputs.table1 import table1
 from dams.report.summary import Bootstrap
 from dams.report.tables import Entry, Section, Table, latex_text
@@ -137,12 +139,16 @@ def test_heads_tell_columns_apart(make_records):
         {"dataset": "adult", "regime": "nested"},
         {"dataset": "own_data", "regime": "mild"},
     ]
-    assert set(table1(make_records(rows), QUICK).heads) == {
-        ("Redundant features", "mˢ ? mᵗ, ε = 0.1", "structural"),
-        ("Redundant features", "mˢ ? mᵗ, ε = 0.1", "random linear"),
-        ("Adult", "mˢ ≤ mᵗ", "random linear"),
-        ("Own data", "mild", "random linear"),
+    both = make_records(rows)
+    assert set(table1(both, QUICK).heads) == {
+        ("Redundant features", "mˢ ? mᵗ, ε = 0.1"),
+        ("Adult", "mˢ ≤ mᵗ"),
+        ("Own data", "mild"),
     }
+    # The labels of the stated equations have a table of their own; the data behind table 1 hold them too.
+    assert stated_labels(both, QUICK).heads == [("Redundant features", "mˢ ? mᵗ, ε = 0.1")]
+    assert set(table1(both, QUICK).data["labels"]) == {"structural", "random_linear"}
+    assert table1(make_records(rows[:1]), QUICK).heads == [("Redundant features", "mˢ ? mᵗ, ε = 0.1")]
     assert table1(make_records(rows[2:3]), QUICK).heads == [("Adult", "mˢ ≤ mᵗ")]
 
 
@@ -309,3 +315,25 @@ def test_names_of_a_users_own_come_in_the_order_of_the_configuration(make_record
     table = make_output(tmp_path / "records.csv", made, {"replicates": 50}, 1)
     regimes = ["mˢ ≤ mᵗ", "severe", "mild"]
     assert table.heads == list(product(["Adult", "Ward", "Clinic"], regimes))
+
+
+def test_a_method_on_fewer_cells_stands_beside_the_oracle_of_the_same_cells(make_records):
+    """Cells differ more than methods do."""
+    records = make_records(
+        {"method": method, "draw": draw, "score": level + draw}
+        for method, level, draws in (("oracle", 0.1, 4), ("source", 0.5, 4), ("two_way", 0.2, 2))
+        for draw in range(draws)
+    )
+    rows = cells(table1(records, QUICK))
+    assert rows["Oracle"][0].text == "1.600"
+    assert rows[METHODS["two_way"].title][0].text == "0.700 / 0.600†"
+
+
+def test_exact_scores_stand_beside_sampled_ones(make_records):
+    rows = [
+        {"method": name, "regime": "opposing", "epsilon": 0.1, "dataset": "redundant"} for name in ("oracle", "source")
+    ]
+    found = cells(table1(make_records(rows), QUICK))
+    assert found["Oracle"][0].second == "exact 0.180"
+    assert found["Source"][0].second == "exact 1.230"
+    assert "exact 0.180" in table1(make_records(rows), QUICK).to_markdown()

@@ -48,7 +48,7 @@ def test_what_an_earlier_configuration_asked_for_is_not_listed(tmp_path):
     write(tmp_path, "tables/intervals_adult.csv", "figures/error_against_distance.svg")
     words = closing_words(tmp_path)
     assert "  tables/   table1\n" in words
-    assert "  figures/  error_against_epsilon, published_against_measured\n" in words
+    assert "  figures/  design_scatter, error_against_epsilon, published_against_measured\n" in words
 
 
 def test_only_the_page_of_this_run_is_named(tmp_path):

@@ -197,7 +197,7 @@ def test_a_part_that_is_no_longer_asked_for_is_not_shown_nor_used(changed, tmp_p
     assert run.evidence.eicu.empty and run.evidence.theory.empty
     write_claims(tmp_path)
     claims = pd.read_csv(tmp_path / "claims.csv")
-    assert set(claims[claims["kind"] == "theory"]["verdict"]) == {"not testable here"}
+    assert set(claims[claims["check"] == "theory"]["verdict"]) == {"not testable here"}
     page = write_page(tmp_path).read_text(encoding="utf-8")
     assert "part-eicu" not in page and "eicu/scores.csv" not in page and "theory/theory.csv" not in page
 
@@ -220,7 +220,7 @@ def test_records_of_another_configuration_are_not_shown(changed, tmp_path):
     assert "0123456789abcdef" not in page.text
     # The claims of the earlier run rest on its theory.
     claims, _ = check_or_read_claims(RunFolder(tmp_path))
-    assert set(claims[claims["kind"] == "theory"]["verdict"]) == {"not testable here"}
+    assert set(claims[claims["check"] == "theory"]["verdict"]) == {"not testable here"}
 
 
 def test_what_the_change_leaves_alone_is_still_shown(changed, tmp_path):

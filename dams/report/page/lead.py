@@ -1,0 +1,142 @@
+"""What a page says first: a verdict in a few sentences, and table 1 with printed numbers beside measured ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from dams.report.claims.comparison import AGREES, EXPLAINED, UNEXPLAINED
+from dams.report.claims.verdicts import Verdict
+from dams.report.outputs.score_table import COLUMN, column_heads, design_notes, score_sections
+from dams.report.outputs.table1 import main_columns
+from dams.report.run_files import rows_of
+from dams.report.scope import describe, title_of_method
+from dams.report.tables import Table
+
+# Which of several adjustments speaks for a column: the first that it has.
+ADJUSTMENTS = ("closed_form", "nonparametric", "two_way")
+# An adjustment that leaves more than this share of the gap in place, or adds to it, is worth a remark.
+_LEFT = 1.0
+
+
+def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
+    """Table 1 with the printed number in small print below each measured one; None without scores."""
+    summary = main_columns(summary)
+    if summary.empty:
+        return None
+    columns = summary[COLUMN].drop_duplicates()
+    held = comparison[(comparison["quantity"] == "mean") & (comparison["variant"] == "corrected")]
+    held = held[known(held["status"])]
+    where = ["dataset", "regime", "model", "method"]
+    printed = {tuple(row[key] for key in where): row["published"] for row in rows_of(held)}
+    below = " Below each, the printed one." if printed else ""
+    return Table(
+        title=f"Target MSE/Var(Y); best predictor of each block in bold, the oracle in grey.{below}",
+        heads=column_heads(columns),
+        sections=score_sections(summary, columns, intervals=False, printed=printed, gap=True),
+        data=summary,
+        notes=design_notes(summary),
+    )
+
+
+def verdict_of(summary: pd.DataFrame, claims: pd.DataFrame, comparison: pd.DataFrame) -> list[str]:
+    """Say what came out, in about three sentences: what adjusting gains, what holds, which numbers are met."""
+    sentences = [*_gains(main_columns(summary)), *_claims(claims), *_numbers(comparison)]
+    return sentences or ["The run has no scores yet."]
+
+
+def _gains(summary: pd.DataFrame) -> list[str]:
+    found = [row for row in map(_path, _places(summary)) if row] if len(summary) else []
+    if not found:
+        return []
+    better = [row for row in found if row["left"] < 1]
+    text = f"In {len(better)} of {len(found)} settings of linear models adjusting beats the source predictor"
+    largest = max(better, key=lambda row: row["source"] - row["adjusted"], default=None)
+    sentences = [text + (f", most on {_written(largest)}." if largest else ".")]
+    lost = [row for row in found if row["left"] > _LEFT]
+    if lost:
+        some = "; ".join(_written(row) for row in lost[:3])
+        sentences.append(f"It loses on {some}: too few rows to estimate what is lost, or nothing to gain.")
+    return sentences
+
+
+def _places(summary: pd.DataFrame) -> list[dict[str, Any]]:
+    linear = summary[summary["model"] == "linear"]
+    places = []
+    for _, part in linear.groupby(COLUMN, sort=False, dropna=False):
+        scores = {row["method"]: row for row in rows_of(part)}
+        places.append({"scope": part.iloc[0][COLUMN].dropna().to_dict(), "scores": scores})
+    return places
+
+
+def _path(place: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Source, adjusted and oracle of one column, and which share of the gap is left."""
+    scores = place["scores"]
+    method = next((name for name in ADJUSTMENTS if name in scores), None)
+    if method is None or "source" not in scores or "oracle" not in scores:
+        return None
+    source, adjusted, oracle = (scores[name]["mean"] for name in ("source", method, "oracle"))
+    if any(math.isnan(value) for value in (source, adjusted, oracle)) or source <= oracle:
+        return None
+    left = (adjusted - oracle) / (source - oracle)
+    names = {"source": source, "adjusted": adjusted, "oracle": oracle, "left": left, "method": method}
+    return {"scope": place["scope"], **names}
+
+
+def _written(row: Mapping[str, Any]) -> str:
+    return (
+        f"{describe(row['scope'])} (source {row['source']:.3f} → {title_of_method(row['method'])} "
+        f"{row['adjusted']:.3f} → oracle {row['oracle']:.3f})"
+    )
+
+
+def _claims(claims: pd.DataFrame) -> list[str]:
+    tested = claims[claims["verdict"] != Verdict.NOT_TESTABLE.value]
+    parts = []
+    for kinds, name in ((("stated", "reading"), "claims"), (("print",), "printed lines and numbers")):
+        part = tested[tested["kind"].isin(kinds)]
+        if len(part):
+            parts.append(f"of the paper's {name} that this run can test, {_counted(part['verdict'])}")
+    return [f"{_capital('; '.join(parts))}."] if parts else []
+
+
+def _counted(verdicts: pd.Series) -> str:
+    words = {
+        Verdict.SUPPORTED.value: "{} hold",
+        Verdict.NOT_SUPPORTED.value: "{} do not",
+        Verdict.UNDECIDED.value: "{} are undecided",
+    }
+    counts = {text: int((verdicts == verdict).sum()) for verdict, text in words.items()}
+    return _joined([text.format(count) for text, count in counts.items() if count])
+
+
+def _numbers(comparison: pd.DataFrame) -> list[str]:
+    means = comparison[(comparison["quantity"] == "mean") & (comparison["variant"] == "corrected")]
+    counts = {name: int((means["status"] == name).sum()) for name in (AGREES, EXPLAINED, UNEXPLAINED)}
+    total = sum(counts.values())
+    if not total:
+        return []
+    words = {
+        AGREES: "{} agree with ours within the chance of both runs",
+        EXPLAINED: "{} differ for a reason that can be checked here",
+        UNEXPLAINED: "{} differ and nothing explains it",
+    }
+    said = _joined([words[name].format(count) for name, count in counts.items() if count])
+    return [f"Of {total} printed scores that can be compared, {said}."]
+
+
+def known(texts: pd.Series) -> pd.Series:
+    """Where a column of texts, which a file may hold as empty fields, says something."""
+    return texts.notna() & (texts != "")
+
+
+def _joined(parts: Sequence[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
