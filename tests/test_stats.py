@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm, t
 
 from dams.stats import (
+    Components,
     crossed_bootstrap,
     crossed_replicates,
     paired_difference,
@@ -153,3 +154,34 @@ def test_paired_differences_cancel_what_is_shared():
 def test_infinite_values_are_refused(mean):
     with pytest.raises(ValueError, match="1 infinite"):
         mean(np.array([[1, np.inf], [2, 3]]))
+
+
+def test_components_are_unbiased():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(400):
+        table = rng.normal(0, 2, (12, 1)) + rng.normal(0, 1, (1, 6)) + rng.normal(0, 0.5, (12, 6))
+        parts = Components.of(table)
+        found.append((parts.draws, parts.betas, parts.rest))
+    np.testing.assert_allclose(np.mean(found, axis=0), [4, 1, 0.25], rtol=0.1)
+    # What a mean over another design would scatter by.
+    assert Components(4, 1, 0.25).variance_of_mean(50, 10) == pytest.approx(4 / 50 + 1 / 10 + 0.25 / 500)
+
+
+def test_with_one_beta_all_is_the_draws():
+    values = np.random.default_rng(0).normal(size=(50, 1))
+    parts = Components.of(values)
+    assert (parts.draws, parts.betas, parts.rest) == (pytest.approx(values.var(ddof=1)), 0, 0)
+
+
+def test_intervals_that_hold_together_cover_together():
+    """Of 100 repeats of 10 means, the share in which all ten intervals hold theirs; alone, they would in 0.6."""
+    rng = np.random.default_rng(0)
+    covered = {1: 0, 10: 0}
+    for repeat in range(100):
+        tables = rng.normal(size=(10, 30, 1))
+        for together in covered:
+            intervals = [crossed_bootstrap(t, replicates=1000, together=together, random_state=repeat) for t in tables]
+            covered[together] += all(i.lower <= 0 <= i.upper for i in intervals)
+    assert covered[10] / 100 > 0.88
+    assert covered[1] / 100 < 0.8

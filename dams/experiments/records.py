@@ -70,10 +70,10 @@ def write_compact(frame: pd.DataFrame, path: str | Path) -> None:
     """
     arrays: dict[str, np.ndarray] = {}
     # What is equal stands together, which is what compresses.
-    frame = frame.sort_values([*_TEXT[:-2], "draw", "beta"], kind="stable")
+    frame = frame.sort_values([*_TEXT[:-2], "epsilon", "draw", "beta"], kind="stable")
     for column in COLUMNS:
         if column in _TEXT:
-            codes, names = pd.factorize(frame[column], use_na_sentinel=True)
+            codes, names = pd.factorize(frame[column], sort=True)
             arrays[column] = codes.astype(np.min_scalar_type(-len(names) - 1))
             arrays[f"{column}_names"] = np.array([str(name) for name in names], dtype=str)
         elif column in ("draw", "beta"):
@@ -82,7 +82,7 @@ def write_compact(frame: pd.DataFrame, path: str | Path) -> None:
         elif column != "mse":
             arrays[column] = frame[column].to_numpy()
     with whole_file(path) as partial, open(partial, "wb") as stream:
-        np.savez_compressed(stream, **arrays)
+        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 
 
 def read_compact(path: str | Path) -> pd.DataFrame:

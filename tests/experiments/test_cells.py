@@ -145,3 +145,18 @@ def test_what_methods_share_is_computed_from_the_training_rows_and_the_test_labe
     expected = 1 - (target != 0).mean(axis=0) / (source != 0).mean(axis=0)
     np.testing.assert_allclose(cell.relative_missingness.r, expected)
     np.testing.assert_allclose(cell.var_y, np.var(cell.target_test.Y, axis=0))
+
+
+def test_as_published_one_sample_one_split_and_one_beta_serve_all_draws():
+    """Only what is lost changes with the draw (erratum E20)."""
+    labels = (Label("random_linear"), Label("random_linear", 1))
+    keys = [CellKey("confounded", "opposing", 0.1, OpposingRates(0.1), draw, "as_published") for draw in range(2)]
+    samples = [sample_scenario(key, labels, seed=3, rows=500) for key in keys]
+    np.testing.assert_array_equal(samples[0].X, samples[1].X)
+    np.testing.assert_array_equal(samples[0].Y, samples[1].Y)
+    assert not np.allclose(samples[0].Y[:, 0], samples[0].Y[:, 1])
+    first, second = (build_cell(key, labels, sample, seed=3) for key, sample in zip(keys, samples, strict=True))
+    np.testing.assert_array_equal(first.target_test.Y, second.target_test.Y)
+    assert (first.target_test.X != second.target_test.X).any()
+    redrawn = sample_scenario(CellKey("confounded", "opposing", 0.1, OpposingRates(0.1), 0), labels, seed=3, rows=500)
+    assert not np.array_equal(redrawn.X, samples[0].X)

@@ -114,7 +114,7 @@ def test_outputs_gather_all_studies_that_ask_for_them(small, study):
 
 def test_the_paper_repeats_as_often_as_it_says():
     """10 β × 50 draws of linear models on real data, 5 × 20 of the others; 20 draws over nineteen ε."""
-    studies = read(ROOT / "config" / "paper.yaml").studies
+    studies = read(ROOT / "config" / "paper_size.yaml").studies
     real = studies["semisynthetic"].models
     assert (real["linear"].betas, real["linear"].draws) == (10, 50)
     assert all((real[name].betas, real[name].draws) == (5, 20) for name in ("xgboost", "mlp"))
@@ -161,3 +161,22 @@ def test_the_digest_of_a_block_is_the_same_in_every_process(plain):
     other = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert other.stdout.split() == [block.digest]
     assert " at 0x" not in repr(block)
+
+
+def test_the_paper_s_own_cells_are_among_those_of_the_larger_run():
+    """So that its tables can be made of either: same names, same seed, same random numbers."""
+    larger, own = ({name: _cells(read(ROOT / "config" / f"{name}.yaml")) for name in ("paper", "paper_size")}).values()
+    assert own <= larger
+
+
+def _cells(config):
+    return {
+        (config.seed, *cell.parts, fit.method, fit.model, label.kind, label.beta)
+        for block in blocks(config)
+        if all(cell.variant == "corrected" for cell in block.cells)
+        for cell in block.cells
+        for fit in block.fits
+        if cell.draw < fit.draws
+        for label in block.labels
+        if label.beta < fit.betas
+    }

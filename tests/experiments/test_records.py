@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dams.experiments.records import COLUMNS, KEYS, as_records, read_records, write_csv
+from dams.experiments.records import COLUMNS, KEYS, as_records, read_compact, read_records, write_compact, write_csv
 
 ROW = {
     "study": "one",
@@ -109,3 +109,27 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         write_csv(as_records([ROW] * 2), path)
     assert path.read_bytes() == before
+
+
+def test_compact_records_hold_every_digit(tmp_path):
+    """The same rows in the same order; the error is score × var_y."""
+    rng = np.random.default_rng(0)
+    rows = [
+        ROW | {"method": method, "epsilon": epsilon, "draw": draw, "score": float(rng.random()), "mse": 0.0}
+        for method in ("source", "oracle")
+        for epsilon in (None, 0.05)
+        for draw in range(200)
+    ]
+    rows[5] |= {"score": None, "failure": "LinAlgError: nan, “singular”", "dropped": "a;b"}
+    crossed = as_records(rows)
+    write_compact(crossed, tmp_path / "records.npz")
+    again = read_compact(tmp_path / "records.npz")
+    expected = crossed.sort_values(KEYS, kind="stable", ignore_index=True)
+    pd.testing.assert_frame_equal(again.drop(columns="mse"), expected.drop(columns="mse"))
+    np.testing.assert_allclose(again["mse"], again["score"] * again["var_y"])
+    first = (tmp_path / "records.npz").read_bytes()
+    write_compact(again, tmp_path / "records.npz")
+    assert (tmp_path / "records.npz").read_bytes() == first
+    (tmp_path / "records.npz").write_bytes(first[:-300])
+    with pytest.raises(ValueError, match=r"records\.npz is damaged"):
+        read_compact(tmp_path / "records.npz")

@@ -9,6 +9,7 @@ independent ones (erratum E5).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,7 +113,7 @@ def _interval(value: float, parts: list[tuple[float, int]], confidence: float, t
     return Interval(value, value - half, value + half)
 
 
-def printed_spread(row: dict[str, Any], design: tuple[int, int]) -> float:
+def printed_spread(row: Mapping[str, Any], design: tuple[int, int]) -> float:
     """Standard deviation of single runs behind a printed interval, which is that of their mean taken as independent."""
     half = (row["upper"] - row["lower"]) / 2
     return float(half / ndtri(0.975) * np.sqrt(design[0] * design[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ def _draw(panel: Axes, records: pd.DataFrame, labels: dict[str, str], wanted: li
         for regime, of_regime in points.groupby("regime", sort=False):
             x, y = of_regime["rate_distance"], of_regime["score"]
             # As a picture, for hundreds of points are many bytes as paths.
-            dots = {"alpha": 0.25, "markersize": 2.5, "markeredgewidth": 0, "rasterized": True}
+            dots: dict[str, Any] = {"alpha": 0.25, "markersize": 2.5, "markeredgewidth": 0, "rasterized": True}
             panel.plot(x, y, line.marker or "o", color=line.color, **dots)
             grid = np.linspace(x.min(), x.max(), 60)
             key = (str(records["dataset"].iloc[0]), str(regime), method)

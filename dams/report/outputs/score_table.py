@@ -92,8 +92,8 @@ def _gap(
     source, oracle = (found.get((column, method)) for method in ("source", "oracle"))
     if source is None or oracle is None or source["fewer"] or math.isnan(source["mean"] - oracle["mean"]):
         return Entry(NONE)
-    ends = [printed.get((column[0], column[1], model, method)) for method in ("source", "oracle")]
-    second = f"{ends[0] - ends[1]:.3f}" if None not in ends else ""
+    ends = [(column[0], column[1], model, method) for method in ("source", "oracle")]
+    second = f"{printed[ends[0]] - printed[ends[1]]:.3f}" if all(end in printed for end in ends) else ""
     return Entry(f"{source['mean'] - oracle['mean']:.3f}", second)
 
 

@@ -111,7 +111,8 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
     for name in used:
         kind = DATASETS[name].kind if name in DATASETS else "own"
         about = {"dataset": title_of(name), "what": _KINDS[kind]}
-        files = read_json(raw[fetched]) or [] if (fetched := raw_name(name)) in raw else []
+        fetched = raw.get(raw_name(name) or "")
+        files = (read_json(fetched) or []) if fetched else []
         rows += [{**about, **file} for file in files] or [{**about, "file": _FILES[kind]}]
     if not run.evidence.eicu.empty:
         simulated = {"what": "simulated cohort", "file": "none"}

@@ -151,7 +151,7 @@ def _excess_risk(law: DiscreteLaw, m_source: Array, m_target: Array, n: int, rng
         domains = [law.corrupted(m) for m in (m_source, m_target)]
         samples = [replace(d, p=rng.multinomial(n, d.p.ravel()).reshape(d.p.shape) / n) for d in domains]
         q_source, q_target = (sample.nonzero_shares() for sample in samples)
-        moments = adjust_moments(*(sample.moments() for sample in samples), 1 - q_target / q_source)
+        moments = adjust_moments(samples[0].moments(), samples[1].moments(), 1 - q_target / q_source)
         excess.append((least_squares(moments).mse(target) - best).item())
     return float(np.mean(excess))
 

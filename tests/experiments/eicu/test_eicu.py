@@ -31,15 +31,24 @@ from dams.experiments.eicu.as_published import (
 from dams.experiments.eicu.run import (
     PAPERS_METHODS,
     PREDICTORS,
+    describe_hospitals,
     fit_linear,
     oracle_coefficients,
+    predict_hospitals,
     relative_missingness,
     run_eicu,
     split_by_patient,
     summarise_relative_missingness,
     top_features,
 )
-from dams.experiments.eicu.scores import COLUMNS, METRICS, resample_patients, score_with_interval, weighted_scores
+from dams.experiments.eicu.scores import (
+    COLUMNS,
+    METRICS,
+    paired_differences,
+    resample_patients,
+    score_with_interval,
+    weighted_scores,
+)
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +157,30 @@ def test_results_hold_every_method_and_direction(results):
 def test_one_test_fold_for_every_method(results):
     for _, rows in results.groupby("target"):
         assert len(set(rows["n_test"])) == 1 and rows["n_test"].iloc[0] < 110
+
+
+def test_differences_are_paired_by_patient(table, results):
+    """Their values are differences of scores; their intervals are those of the same patients, so narrower than two."""
+    predicted = predict_hospitals(table)
+    differences = paired_differences(predicted, replicates=300)
+    wide = results[results["method"] != "oracle"].set_index(["source", "target", "method", "metric"])
+    for row in differences.query("method == 'closed_form' and minus == 'source'").to_dict("records"):
+        names = (row["method"], row["minus"])
+        ours, theirs = (wide.loc[(row["source"], row["target"], name, row["metric"])] for name in names)
+        assert row["value"] == pytest.approx(ours["value"] - theirs["value"])
+        widths = [end["upper"] - end["lower"] for end in (ours, theirs)]
+        assert row["upper"] - row["lower"] < sum(widths)
+    back = differences.query("method == 'source' and minus == 'closed_form'")
+    there = differences.query("method == 'closed_form' and minus == 'source'")
+    np.testing.assert_allclose(back["value"].to_numpy(), -there["value"].to_numpy())
+    oracle = differences.query("method == 'oracle'")
+    assert (oracle["source"] != oracle["target"]).all()
+
+
+def test_the_cohort_is_described(table):
+    found = describe_hospitals(table)
+    assert found["H1"]["stays"] == len(table.at(73).y)
+    assert found["H2"]["mortality"] == pytest.approx(table.at(264).y.mean())
 
 
 def test_same_seed_same_results(table, results):

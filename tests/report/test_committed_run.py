@@ -1,0 +1,78 @@
+"""The paper's run as it is committed: its page leads nowhere dead, and a reader can repeat its verdicts."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dams.report.claims.verdicts import check_claims, read_claims
+from dams.report.page.render import write_page
+from dams.report.run_folder import RunFolder
+from dams.theory.scenarios import exact_scores
+
+ROOT = Path(__file__).parents[2]
+RUN = ROOT / "results" / "paper"
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """The files that git keeps, and nothing that a run of one's own left beside them."""
+    listed = subprocess.run(["git", "ls-files", "-z", "results/paper"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode or not listed.stdout:
+        pytest.skip("not a checkout: only git tells what is committed")
+    folder = tmp_path_factory.mktemp("clone")
+    for name in filter(None, listed.stdout.split("\0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    return folder / "results" / "paper"
+
+
+def links_of(page):
+    return [link for link in re.findall(r'href="([^"#][^"]*)"', page) if not re.match(r"[a-z]+:", link)]
+
+
+def test_every_link_of_the_page_works_in_a_clone(committed):
+    links = links_of((committed / "report.html").read_text(encoding="utf-8"))
+    assert len(links) > 50
+    assert [link for link in links if not (committed / link).exists()] == []
+
+
+def test_a_report_can_be_made_of_the_committed_files_alone(committed):
+    page = write_page(committed, raw=[]).read_text(encoding="utf-8")
+    assert "Table 1" in page
+    assert [link for link in links_of(page) if not (committed / link).exists()] == []
+
+
+def test_verdicts_follow_from_the_committed_records(committed):
+    """Those on linear models in the scenarios and on theory, which need no prepared data; all others alike."""
+    stated = [claim for claim in read_claims() if claim.check.kind != "rows" and "printed" not in claim.id][:24]
+    claims, _ = check_claims(RunFolder(committed).evidence, stated)
+    kept = pd.read_csv(committed / "claims.csv").set_index("id")["verdict"]
+    assert claims.set_index("id")["verdict"].to_dict() == kept[claims["id"]].to_dict()
+
+
+def test_few_claims_are_undecided_and_each_says_what_would_decide_it(committed):
+    claims = pd.read_csv(committed / "claims.csv")
+    undecided = claims[claims["verdict"] == "undecided"]
+    assert len(undecided) <= 5
+    findings = pd.read_csv(committed / "findings.csv")
+    for name in undecided["id"]:
+        own = findings[(findings["id"] == name) & (findings["verdict"] == "undecided")]
+        assert own["draws_to_decide"].notna().any() or own["reason"].notna().any()
+
+
+def test_the_redundant_oracle_is_what_it_must_be(committed):
+    table = pd.read_csv(committed / "tables" / "table1.csv")
+    linear = table.query("dataset == 'redundant' and labels == 'random_linear' and model == 'linear'")
+    row = linear[linear["method"] == "oracle"]
+    assert row["draws"].item() >= 200
+    assert abs(row["mean"].item() - exact_scores("redundant", 0.1)["oracle"]) < 0.004
+
+
+def test_slopes_of_the_committed_run_are_of_one_regime_each(committed):
+    findings = pd.read_csv(committed / "findings.csv")
+    slopes = findings[findings["quantity"].fillna("").str.startswith("slope")]
+    assert len(slopes) > 20 and slopes["place"].str.contains("mˢ").all()
