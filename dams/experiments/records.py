@@ -88,7 +88,7 @@ def write_compact(frame: pd.DataFrame, path: str | Path) -> None:
 def read_compact(path: str | Path) -> pd.DataFrame:
     """Read records written by `write_compact`, in the order of `write_csv`."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in COLUMNS if name != "mse"}
             names = {name: arrays[f"{name}_names"] for name in _TEXT}
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:

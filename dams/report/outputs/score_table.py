@@ -8,11 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from dams.datasets.registry import title_of
+from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS
 from dams.report.summary import on_fewer_cells
-from dams.report.tables import REGIME_SYMBOLS, Entry, Section
+from dams.report.tables import REGIME_SYMBOLS, Entry, Section, Table
+from dams.theory.scenarios import exact_scores
 
 # Marks a mean over fewer cells than the others of its block have: what it compares with is the oracle's over the same.
 FEWER = "†"
@@ -33,6 +34,32 @@ def column_heads(columns: pd.DataFrame) -> list[tuple[str, ...]]:
         head = [title_of(dataset), regime]
         heads.append((*head, str(column["labels"]).replace("_", " ")) if several_labels else tuple(head))
     return heads
+
+
+def score_table_of(data: pd.DataFrame, shown: pd.DataFrame, title: str) -> Table:
+    """Return a table of the columns of `shown`, with all of `data` behind it."""
+    columns = shown[COLUMN].drop_duplicates()
+    sections = score_sections(shown, columns, intervals=False)
+    return Table(title, column_heads(columns), sections, data, design_notes(shown))
+
+
+def main_columns(summary: pd.DataFrame) -> pd.DataFrame:
+    """Leave the labels of the stated equations out, unless there are no others."""
+    others = summary[summary["labels"] != "structural"] if len(summary) else summary
+    return others if len(others) else summary
+
+
+def with_exact_scores(summary: pd.DataFrame) -> pd.DataFrame:
+    """Add the exact scores of linear predictors in the scenarios, in a column `exact`."""
+    rows = summary.to_dict("records")
+    return summary.assign(exact=pd.Series([_exact(row) for row in rows], index=summary.index, dtype=float))
+
+
+def _exact(row: Mapping[Any, Any]) -> float:
+    if not (is_scenario(row["dataset"]) and row["model"] == "linear" and pd.notna(row["epsilon"])):
+        return float("nan")
+    scores = exact_scores(row["dataset"], row["epsilon"], row["labels"])
+    return scores.get(row["method"].removesuffix("_as_published"), float("nan"))
 
 
 def score_sections(

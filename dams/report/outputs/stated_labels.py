@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dams.report.outputs.table1 import score_table_of, with_exact_scores
+from dams.report.outputs.score_table import score_table_of, with_exact_scores
 from dams.report.summary import Bootstrap, summarise
 from dams.report.tables import Table
 

@@ -10,8 +10,7 @@ import pandas as pd
 
 from dams.report.claims.comparison import AGREES, EXPLAINED, UNEXPLAINED
 from dams.report.claims.verdicts import Verdict
-from dams.report.outputs.score_table import COLUMN, column_heads, design_notes, score_sections
-from dams.report.outputs.table1 import main_columns
+from dams.report.outputs.score_table import COLUMN, column_heads, design_notes, main_columns, score_sections
 from dams.report.run_files import rows_of
 from dams.report.scope import describe, title_of_method
 from dams.report.tables import Table
