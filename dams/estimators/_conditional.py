@@ -73,7 +73,7 @@ class ConditionalLaw:
         nonzero = np.asarray(values.any(axis=1))
         self._nonzero = np.flatnonzero(nonzero)
         self._share = nonzero.mean()
-        self._donors = self._some(self._nonzero, len(folds))
+        self._donors = self._some(self._nonzero, len(folds))  # a number that no fold has
         moments = sum(columns.by_fold)
         fits = [ridge(moments, self._others, moments[:, n_columns:-1])]
         varying = np.ptp(values[nonzero], axis=0) > 0

@@ -14,7 +14,7 @@ Array = np.ndarray
 # The number of a copy, the columns of a feature, the rows that are filled, and the rows that they get the values of.
 Filled = tuple[int, Array, Array, Array]
 # Columns made dense, or scaled, at a time.
-COLUMNS_AT_ONCE = 64
+COLUMNS_AT_ONCE = 16
 
 
 class SourceRows:
