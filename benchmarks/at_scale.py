@@ -89,7 +89,7 @@ def measure(what: str, n: int, d: int) -> dict[str, object]:
     return row | {"memory_mb": memory, "memory_in_tables": memory / tables_mb}
 
 
-def draw(table: pd.DataFrame, stem: Path) -> None:
+def draw(table: pd.DataFrame, file: Path) -> None:
     """Draw seconds and memory against rows, on doubled scales."""
     from dams.report.figures import legend_below, line_of, new_figure, save_figure
 
@@ -109,7 +109,7 @@ def draw(table: pd.DataFrame, stem: Path) -> None:
         panel.set_xlabel("rows of each domain")
         panel.set_ylabel(title)
     legend_below(figure, axes[0, 0], columns=3)
-    save_figure(figure, stem)
+    save_figure(figure, file)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -117,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000])
     parser.add_argument("--columns", type=int, default=40)
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
-    toy = {"rows": [600, 1200], "columns": 5}
+    toy = {"rows": [600], "columns": 5}
     arguments = read_arguments(parser, argv, csv="write the table, and the figure beside it", **toy)
     if arguments.one:
         what, n, d = arguments.one
@@ -131,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     table = pd.DataFrame(rows)
     if arguments.csv:
         table.to_csv(arguments.csv, index=False, float_format="%.4g")
-        draw(table, Path(arguments.csv).with_suffix(""))
+        draw(table, Path(arguments.csv).with_suffix(".svg"))
 
 
 if __name__ == "__main__":
