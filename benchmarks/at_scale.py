@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -53,16 +54,18 @@ METHODS: dict[str, tuple[Fit, str]] = {
 WARM_UP = 500
 
 
-def run_one(what: str, n: int, d: int) -> tuple[float, float, float]:
-    """Return processor seconds of the method and of its reference, and MB above the tables."""
+def save_tables(folder: Path, n: int, d: int) -> None:
+    """Write source and target rows, and the labels of the source."""
     rng = np.random.default_rng(2023)
     X, y = simulate(2 * n, d, rng)
-    rates = FreeRates().sample(d, rng)
-    source, target = (
-        apply_missingness(part, m, random_state=rng) for part, m in zip((X[:n], X[n:]), rates, strict=True)
-    )
-    y = y[:n].copy()
-    del X
+    for part, rows, rates in zip(("source", "target"), (X[:n], X[n:]), FreeRates().sample(d, rng), strict=True):
+        np.save(folder / f"{part}.npy", apply_missingness(rows, rates, random_state=rng))
+    np.save(folder / "y.npy", y[:n])
+
+
+def run_one(what: str, folder: Path) -> tuple[float, float, float]:
+    """Return processor seconds of the method and of its reference, and MB above the tables."""
+    source, y, target = (np.load(folder / f"{part}.npy") for part in ("source", "y", "target"))
     fit, name = METHODS[what]
     for run in (REFERENCES[name], fit):
         run(source[:WARM_UP], y[:WARM_UP], target[:WARM_UP])
@@ -77,9 +80,9 @@ def run_one(what: str, n: int, d: int) -> tuple[float, float, float]:
     return seconds[0], seconds[1], memory
 
 
-def measure(what: str, n: int, d: int) -> dict[str, object]:
+def measure(what: str, folder: Path, n: int, d: int) -> dict[str, object]:
     """`run_one` in a process of its own, on one core."""
-    command = [sys.executable, "-m", "benchmarks.at_scale", "--one", what, str(n), str(d)]
+    command = [sys.executable, "-m", "benchmarks.at_scale", "--one", what, str(folder)]
     answer = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     seconds, reference, memory = map(float, answer.split())
     row = {"what": what, "rows": n, "columns": d, "seconds": seconds, "against": METHODS[what][1]}
@@ -116,18 +119,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.at_scale", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000])
     parser.add_argument("--columns", type=int, default=40)
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     toy = {"rows": [600], "columns": 5}
     arguments = read_arguments(parser, argv, csv="write the table, and the figure beside it", **toy)
     if arguments.one:
-        what, n, d = arguments.one
-        print(*run_one(what, int(n), int(d)))
+        what, folder = arguments.one
+        print(*run_one(what, Path(folder)))
         return
     rows = []
-    for what in METHODS:
-        for n in arguments.rows:
-            rows.append(measure(what, n, arguments.columns))
-            print(pd.DataFrame(rows[-1:]).round(2).to_string(index=False, header=len(rows) == 1), flush=True)
+    for n in arguments.rows:
+        with TemporaryDirectory() as folder:
+            save_tables(Path(folder), n, arguments.columns)
+            for what in METHODS:
+                rows.append(measure(what, Path(folder), n, arguments.columns))
+                print(pd.DataFrame(rows[-1:]).round(2).to_string(index=False, header=len(rows) == 1), flush=True)
     table = pd.DataFrame(rows)
     if arguments.csv:
         table.to_csv(arguments.csv, index=False, float_format="%.4g")

@@ -70,11 +70,14 @@ def check(name, file):
     for earlier in (RESULTS / f"{name}.csv", DOCUMENTED.get(name)):
         if earlier is not None and earlier.exists():
             assert list(table.columns) == columns(earlier)
-    if name == "scaling":
+    if name in ("scaling", "at_scale"):
         assert file.with_suffix(".svg").exists()
     if name in ratios.SUMMARIES:
         rows = list(ratios.SUMMARIES[name](table))
         assert rows and all(ratio > 0 for *_, ratio in rows)
+    if name in ratios.COSTS:
+        costs = list(ratios.COSTS[name](table))
+        assert costs and all(ratio > 0 and seconds > 0 for *_, ratio, seconds, _ in costs)
 
 
 def test_ablation_changes_what_it_says(tmp_path):
