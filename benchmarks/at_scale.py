@@ -112,7 +112,7 @@ def draw(table: pd.DataFrame, file: Path) -> None:
         panel.set_xlabel("rows of each domain")
         panel.set_ylabel(title)
     legend_below(figure, axes[0, 0], columns=3)
-    save_figure(figure, file)
+    save_figure(figure, [file])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
