@@ -116,7 +116,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         1e-10 of the largest, columns brought to one scale, do not count.
     condition_ : float
         Condition number of M in correlation form, the largest over the labels. Large values warn of an unstable
-        adjustment.
+        adjustment. This and `rank_` are computed when first asked for; M is kept for that.
     choice_ : str or array of shape (k,)
         What was taken: "adjusted", the closed form; "filter", the limit of the non-parametric adjustment, which only
         undoes what the target loses more; "recentred", the slopes of least squares on the source with an intercept for
