@@ -32,8 +32,10 @@ def cells(draws: dict[str, int], labels: dict[str, int], rows: int = ROWS) -> It
     return (cell for cell, _ in cells_and_clean(draws, labels, rows))
 
 
-def cells_and_clean(draws: dict[str, int], labels: dict[str, int], rows: int = ROWS) -> Iterator[tuple[Cell, Clean]]:
-    """Yield every cell of `cells` with the clean data that it was made of."""
+def cells_and_clean(
+    draws: dict[str, int], labels: dict[str, int], rows: int = ROWS, *, first: int = 0
+) -> Iterator[tuple[Cell, Clean]]:
+    """Yield every cell of `cells` with the clean data that it was made of; `first` is the number of the first draw."""
     for name, count in draws.items():
         if name in SCENARIOS:
             table, regimes = None, ["opposing"]
@@ -45,7 +47,7 @@ def cells_and_clean(draws: dict[str, int], labels: dict[str, int], rows: int = R
             table, regimes = load_table(name), ["nested", "free"]
             wanted = tuple(Label("random_linear", b) for b in range(labels[name]))
         for regime in regimes:
-            for draw in range(count):
+            for draw in range(first, first + count):
                 key = CellKey(name, regime, *REGIMES[regime], draw)
                 clean = (
                     sample_scenario(key, wanted, seed=SEED, rows=rows)

@@ -72,6 +72,7 @@ def measure(way: str, folder: Path, table_mb: float) -> dict[str, object]:
     command = [sys.executable, "-m", "benchmarks.compare", "--one", way, str(folder)]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True).stdout
     seconds, busy, memory = map(float, answer.split())
+    memory *= 2**20 / 1e6  # of a million bytes, as the tables
     file_mb = sum((folder / name).stat().st_size for name in FILES) / 1e6
     row = {"way": way, "files_mb": file_mb, "tables_mb": table_mb, "seconds": seconds, "processor_seconds": busy}
     return row | {"memory_mb": memory, "memory_in_tables": memory / table_mb}

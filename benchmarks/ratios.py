@@ -1,15 +1,20 @@
-"""The table of ratios in benchmarks/README.md, from the CSV files that the benchmarks left."""
+"""The tables of ratios and of costs in benchmarks/README.md, from the CSV files that the benchmarks left."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
 FOLDER = Path(__file__).parent
+T = TypeVar("T")
 START, END = "<!-- ratios -->\n", "<!-- end of ratios -->\n"
+START_COSTS, END_COSTS = "<!-- costs -->\n", "<!-- end of costs -->\n"
 Row = tuple[str, str, str, float]
+# As above, then seconds and megabytes beyond the tables.
+Cost = tuple[str, str, str, float, float, float]
 
 
 def linear_sweep(table: pd.DataFrame) -> Iterator[Row]:
@@ -57,20 +62,46 @@ SUMMARIES: dict[str, Callable[[pd.DataFrame], Iterator[Row]]] = {
 }
 
 
+def wide(table: pd.DataFrame) -> Iterator[Cost]:
+    for row in table[table["seconds"].notna()].itertuples():
+        data = f"{row.rows:,} × {row.columns:,}, sparse, {row.data}"
+        yield row.what, data, "`Ridge`", row.ratio, row.seconds, row.memory_mb
+
+
+def at_scale(table: pd.DataFrame) -> Iterator[Cost]:
+    for row in table[table["rows"] == table["rows"].max()].itertuples():
+        data = f"{row.rows:,} × {row.columns:,}"
+        yield row.what, data, f"`{row.against}`", row.ratio, row.seconds, row.memory_mb
+
+
+COSTS: dict[str, Callable[[pd.DataFrame], Iterator[Cost]]] = {"at_scale": at_scale, "wide": wide}
+
+
 def write() -> None:
-    """Renew the table; benchmarks that were not run keep the CSV of their last run."""
-    lines = ["| what | data | against | times faster |\n", "| --- | --- | --- | --- |\n"]
+    """Renew both tables; benchmarks that were not run keep the CSV of their last run."""
+    ratios = ["| what | data | against | times faster |\n", "| --- | --- | --- | --- |\n"]
     for name, summarise in SUMMARIES.items():
-        file = FOLDER / "results" / f"{name}.csv"
-        if file.exists():
-            lines += [
-                f"| {what} | {data} | {other} | {ratio:.1f} |\n"
-                for what, data, other, ratio in summarise(pd.read_csv(file))
-            ]
+        ratios += [
+            f"| {what} | {data} | {other} | {ratio:.1f} |\n" for what, data, other, ratio in _rows(name, summarise)
+        ]
+    costs = ["| what | rows × columns | against | times its time | seconds | MB beyond the tables |\n"]
+    costs.append("| --- | --- | --- | --- | --- | --- |\n")
+    for name, list_costs in COSTS.items():
+        costs += [
+            f"| {what} | {data} | {other} | {ratio:.1f} | {seconds:.1f} | {memory:.0f} |\n"
+            for what, data, other, ratio, seconds, memory in _rows(name, list_costs)
+        ]
     page = FOLDER / "README.md"
     text = page.read_text(encoding="utf-8")
-    before, after = text.split(START)[0], text.split(END)[1]
-    page.write_text(before + START + "".join(lines) + END + after, encoding="utf-8")
+    for lines, first, last in ((ratios, START, END), (costs, START_COSTS, END_COSTS)):
+        before, after = text.split(first)[0], text.split(last)[1]
+        text = before + first + "".join(lines) + last + after
+    page.write_text(text, encoding="utf-8")
+
+
+def _rows(name: str, summarise: Callable[[pd.DataFrame], Iterator[T]]) -> Iterator[T]:
+    file = FOLDER / "results" / f"{name}.csv"
+    return summarise(pd.read_csv(file)) if file.exists() else iter(())
 
 
 if __name__ == "__main__":

@@ -1,12 +1,16 @@
 """How much of the gap between source and oracle the two-way adjustment closes, and what each of its choices is worth.
 
-python -m benchmarks.two_way [--models linear xgboost mlp] [--draws N] [--betas N] [--ablation] [--csv FILE] [--toy]
+python -m benchmarks.two_way [--models linear xgboost mlp] [--draws N] [--betas N] [--csv FILE] [--toy]
+python -m benchmarks.two_way --ablation | --cost [--draws N] [--csv FILE] [--toy]
 
 `two_way` fits one model to each of the library's three draws and averages their predictions, as `TwoWayEstimator` and
 the pipeline do. `oracle` and `nonparametric` average three models too, or several draws would pass for adaptation: the
 oracle's are fitted to the labelled target rows with their losses drawn anew, those of the filter to rows filtered anew.
 `two_way_1`, `oracle_1` and `nonparametric_1` are the first of these draws alone, one model each. Source and closed form
 draw nothing. `closed_…` is the share of the gap between the source and the oracle with as many draws.
+
+`--cost` compares the shipped choices with dearer ones, which they replaced: 20 boosted trees for π and ten donor trees,
+all of which see all columns. Its cells (draws from 1000 on, one label each) served no choice.
 """
 
 from __future__ import annotations
@@ -188,6 +192,55 @@ def ablate(cell: Cell, clean: Clean) -> Iterator[dict[str, object]]:
             }
 
 
+# What was shipped first: trees that see all columns.
+DEARER = Choices(
+    classifier=lambda seed: HistGradientBoostingClassifier(
+        max_iter=20, max_leaf_nodes=15, learning_rate=0.3, max_bins=63, early_stopping=False, random_state=seed
+    ),
+    forest=partial(donor_forest, n_estimators=10),
+    n_columns=10**6,
+)
+COST_FIRST, COST_DRAWS = 1000, {"thyroid": 48, "bank": 14, "adult": 14}
+
+
+def cost(cell: Cell, clean: Clean) -> Iterator[dict[str, object]]:
+    """Scores and seconds of the first label with the dearer choices and with those shipped."""
+    cell = cell.for_label(0)
+    seconds, draws = {}, {}
+    for name, choices in (("before", DEARER), ("after", SHIPPED)):
+        start = time.process_time()
+        draws[name] = two_way(cell, 0, choices=choices)
+        seconds[f"seconds_{name}"] = time.process_time() - start
+    methods: dict[str, Training] = {"source": cell.source_train, "oracle": oracle(cell, clean, N_DRAWS), **draws}
+    for model in ("linear", "xgboost"):
+        scores = {name: score(model, train, cell)[0] for name, train in methods.items()}
+        yield {"dataset": cell.key.dataset, "model": model, **scores, **seconds}
+
+
+def summarise_cost(table: pd.DataFrame) -> pd.DataFrame:
+    """Means by data set and model, shares of the gap, and a bootstrap interval over cells of their difference."""
+    rows = []
+    for (dataset, model), part in table.groupby(["dataset", "model"], sort=False):
+        scores = part[["source", "oracle", "before", "after"]].to_numpy()
+
+        def shares(means: np.ndarray) -> np.ndarray:
+            source, oracle, *others = np.moveaxis(means, -1, 0)
+            return np.stack([(source - other) / (source - oracle) for other in others])
+
+        picked = np.random.default_rng(0).integers(len(scores), size=(10_000, len(scores)))
+        again = shares(scores[picked].mean(axis=1))
+        closed, limits = shares(scores.mean(axis=0)), np.quantile(again[1] - again[0], [0.025, 0.975])
+        seconds = part[["seconds_before", "seconds_after"]].mean()
+        rows.append(
+            {"dataset": dataset, "model": model, "cells": len(part)}
+            | dict(zip(("source", "oracle", "before", "after"), scores.mean(axis=0), strict=True))
+            | {"closed_before": closed[0], "closed_after": closed[1], "lower": limits[0], "upper": limits[1]}
+            | seconds.to_dict()
+            | {"times_cheaper": seconds["seconds_before"] / seconds["seconds_after"]}
+        )
+    return pd.DataFrame(rows)
+
+
 def summarise_ablation(scores: pd.DataFrame) -> pd.DataFrame:
     """Mean scores, seconds and share of the gap closed of every choice."""
     groups = scores.groupby(["dataset", "model", "choice"], sort=False)
@@ -199,22 +252,32 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.two_way", description=__doc__)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=["linear", "xgboost"])
     parser.add_argument("--datasets", nargs="+", choices=(*SCENARIOS, *TABLES), default=[*SCENARIOS, *DATASETS])
-    parser.add_argument("--draws", type=int, default=10, help="rate draws a data set")
+    parser.add_argument("--draws", type=int, help="rate draws a data set (default: 10; of --cost 48 or 14)")
     parser.add_argument("--betas", type=int, default=3, help="label vectors a draw")
-    parser.add_argument("--ablation", action="store_true", help="change one choice at a time instead")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--ablation", action="store_true", help="change one choice at a time instead")
+    instead.add_argument("--cost", action="store_true", help="compare with dearer choices instead")
     parser.set_defaults(rows=ROWS)
     toy = {"datasets": ["redundant", "diabetes"], "draws": 2, "betas": 1, "rows": 500}
     arguments = read_arguments(parser, argv, csv="write the summary", **toy)
     # A scenario's first label is the noisy one of its own equations.
     labels = {name: arguments.betas + (name in SCENARIOS) for name in arguments.datasets}
+    usual = COST_DRAWS if arguments.cost else {}
+    draws = {name: arguments.draws or usual.get(name, 10) for name in arguments.datasets}
+    if arguments.cost:
+        draws = {name: number for name, number in draws.items() if name not in SCENARIOS}
+    first = COST_FIRST if arguments.cost else 0
     rows: list[dict[str, object]] = []
-    for cell, clean in cells_and_clean(dict.fromkeys(arguments.datasets, arguments.draws), labels, arguments.rows):
+    for cell, clean in cells_and_clean(draws, labels, arguments.rows, first=first):
         if cell.key.regime == "nested":
             continue
-        rows += ablate(cell, clean) if arguments.ablation else compare(cell, clean, arguments.models)
+        if arguments.cost:
+            rows += cost(cell, clean)
+        else:
+            rows += ablate(cell, clean) if arguments.ablation else compare(cell, clean, arguments.models)
     table = pd.DataFrame(rows)
-    if arguments.ablation:
-        summary = summarise_ablation(table)
+    if arguments.ablation or arguments.cost:
+        summary = summarise_ablation(table) if arguments.ablation else summarise_cost(table)
     else:
         structural = table["dataset"].isin(SCENARIOS) & (table["beta"] == 0)
         summary = summarise(table[~structural])

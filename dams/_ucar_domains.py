@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,47 +21,41 @@ N_LEVELS = 5
 # As for a chi-squared test: fewer expected events, and the normal approximation fails.
 MIN_EXPECTED = 20
 MIN_ELSEWHERE = 5
-
-
-class PooledRanks:
-    """Midranks of the nonzero values of both domains together, scaled to (−1, 1); zero stays zero."""
-
-    def __init__(self, source: Any, target: Any):
-        self.values: dict[int, Array] = {}
-        self.ranks: dict[int, Array] = {}
-        sides = [canonical_csr(side).tocsc() if sparse.issparse(side) else side for side in (source, target)]
-        for j in range(source.shape[1]):
-            pooled = np.concatenate([_stored(side, j) for side in sides])
-            values, ranks = rank_values(pooled[pooled != 0])
-            if len(values) > 1:
-                self.values[j], self.ranks[j] = values, ranks.astype(np.float32)
-        self.columns = np.array(sorted(self.values), dtype=int)
-
-    def of(self, j: int, column: Array) -> Array:
-        """Ranks of a column that has more than one nonzero value."""
-        nonzero = np.flatnonzero(column)
-        # In order, as a search from place to place of a long list is slow.
-        nonzero = nonzero[np.argsort(column[nonzero])]
-        out = np.zeros(len(column), dtype=np.float32)
-        out[nonzero] = self.ranks[j][np.searchsorted(self.values[j], column[nonzero])]
-        return out
+# Columns of a table are laid out for products in parts of at most so many bytes.
+BYTES_AT_ONCE = 2**24
 
 
 def rank_values(pooled: Array) -> tuple[Array, Array]:
-    """Different values, in order, and their midranks scaled to (−1, 1)."""
-    values, counts = np.unique(pooled, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2
-    return values, 2 * (ranks - 0.5) / max(len(pooled), 1) - 1
-
-
-def _stored(X: Any, j: int) -> Array:
-    """Values of a column, those of a CSC matrix without its zeros."""
-    return X.data[X.indptr[j] : X.indptr[j + 1]] if sparse.issparse(X) else X[:, j]
+    """Midranks scaled to (−1, 1): of the different values in order, and of every value."""
+    order = np.argsort(pooled)
+    ordered = pooled[order]
+    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], [True][: len(pooled)]))
+    del ordered
+    counts = np.diff(last, prepend=-1)
+    ranks = 2 * (last + 1 - (counts - 1) / 2 - 0.5) / max(len(pooled), 1) - 1
+    every = np.empty(len(pooled))
+    every[order] = np.repeat(ranks, counts)
+    return ranks, every
 
 
 def _column(X: Any, j: int) -> Array:
     """A whole column of an array or a CSC matrix."""
     return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
+
+
+def count_ranked(source: Any, target: Any) -> int:
+    """Features of which source and target show more than one nonzero value."""
+    found = 0
+    for columns in _pooled_columns(source, target):
+        pooled = np.concatenate([column[column != 0] for column in columns])
+        found += len(pooled) > 0 and bool((pooled != pooled[0]).any())
+    return found
+
+
+def _pooled_columns(source: Any, target: Any) -> Iterator[tuple[Array, Array]]:
+    sides = [canonical_csr(side).tocsc() if sparse.issparse(side) else side for side in (source, target)]
+    for j in range(source.shape[1]):
+        yield _column(sides[0], j), _column(sides[1], j)
 
 
 class Blocks:
@@ -118,61 +113,128 @@ class Blocks:
 
 
 class Domain(Blocks):
-    """The rows in blocks, as a dense array.
+    """The rows in blocks, by column: presences as flags, and ranks in single precision. `make_domains` fills them.
+
+    What is multiplied are the columns h: the presence of all d features, then the rank of the v that have one. They
+    are laid out in full for some blocks at a time, `BYTES_AT_ONCE`. Sums of presences are exact in single precision,
+    and those of ranks far more so than the data.
 
     Attributes
     ----------
     feature : array of shape (d + v,)
-        The feature of each column of h: its presence, for all d, then its rank, for the v that have one.
-    h : array of shape (blocks, rows, d + v)
-        Short blocks end in rows of zeros. Single precision: sums of presences are exact, and those of ranks far more
-        so than the data.
+        The feature of each column of h.
+    rows : int
+        Rows of the largest block; shorter ones end in rows without any value.
+    flags : array of shape (d, blocks, ⌈rows/8⌉)
+        Presences as bits.
+    ranks : dict
+        Ranks of a feature by its number, shape (blocks, rows); zero where it is absent.
+    distinct : dict
+        The least different ranks of a feature, as many as tell whether there are more than `N_LEVELS`.
     """
 
-    def __init__(self, X: Any, ranks: PooledRanks, groups: Array | None = None) -> None:
-        super().__init__(X.shape, groups)
-        self.feature = np.concatenate([np.arange(self.d), ranks.columns])
-        # As many as tell whether there are more than levels; all of them would be as large as the table.
-        self.distinct = {j: values[: N_LEVELS + 1].copy() for j, values in ranks.ranks.items()}
-        order, most = np.argsort(self.block, kind="stable"), self.sizes.max()
-        self.h = np.zeros((len(self.sizes), most, len(self.feature)), dtype=np.float32)
-        starts = np.repeat(np.arange(len(self.sizes)) * most - np.cumsum(self.sizes) + self.sizes, self.sizes)
-        place = np.empty(self.n, dtype=np.intp)
-        place[order] = starts + np.arange(self.n)
-        columns, rows = X.tocsc() if sparse.issparse(X) else X, self.h.reshape(-1, len(self.feature))
-        for k, j in enumerate(self.feature):
-            column = _column(columns, j)
-            rows[place, k] = column != 0 if k < self.d else ranks.of(j, column)
+    def __init__(self, shape: tuple[int, int], groups: Array | None = None) -> None:
+        super().__init__(shape, groups)
+        self.rows = int(self.sizes.max())
+        order = np.argsort(self.block, kind="stable")
+        first = np.arange(len(self.sizes)) * self.rows - np.cumsum(self.sizes) + self.sizes
+        self.place = np.empty(self.n, dtype=np.intp)
+        self.place[order] = np.repeat(first, self.sizes) + np.arange(self.n)
+        self.flags = np.zeros((self.d, len(self.sizes), -(-self.rows // 8)), dtype=np.uint8)
+        self.ranks: dict[int, Array] = {}
+        self.distinct: dict[int, Array] = {}
+
+    def add(self, j: int, nonzero: Array, ranks: Array | None) -> None:
+        """Take up which rows show a feature, and its ranks there."""
+        at = self.place[nonzero]
+        present = np.zeros((len(self.sizes), self.rows), dtype=bool)
+        present.reshape(-1)[at] = True
+        self.flags[j] = np.packbits(present, axis=1)
+        if ranks is not None:
+            self.ranks[j] = np.zeros(present.shape, dtype=np.float32)
+            self.ranks[j].reshape(-1)[at] = ranks
+
+    def present(self, j: int, part: slice = slice(None)) -> Array:
+        """Which rows of some blocks show a feature, (blocks, rows)."""
+        return np.unpackbits(self.flags[j, part], axis=1, count=self.rows).view(bool)
+
+    @cached_property
+    def feature(self) -> Array:
+        """The feature of each column of h, (d + v,)."""
+        return np.concatenate([np.arange(self.d), np.array(sorted(self.ranks), dtype=int)])
 
     @cached_property
     def shares(self) -> Array:
         """Shares of nonzeros by block, (blocks, d)."""
-        return self.h[:, :, : self.d].sum(axis=1).astype(float) / self.per_block
+        # Laid out by block, as a mean over blocks is summed in the order of memory.
+        counts = np.stack([self.present(j).sum(axis=1) for j in range(self.d)], axis=1)
+        return np.ascontiguousarray(counts) / self.per_block
+
+    def parts(self) -> Iterator[slice]:
+        """Blocks whose columns h are laid out at a time."""
+        step = max(1, BYTES_AT_ONCE // (4 * self.rows * len(self.feature)))
+        for start in range(0, len(self.sizes), step):
+            yield slice(start, start + step)
+
+    def h(self, columns: Array, part: slice) -> Array:
+        """Some columns of h in some blocks, (blocks, rows, columns)."""
+        out = np.empty((len(columns), len(self.sizes[part]), self.rows), dtype=np.float32)
+        for k, j, values in zip(columns, self.feature[columns], out, strict=True):
+            values[:] = self.present(j, part) if k < self.d else self.ranks[j][part]
+        return out.transpose(1, 2, 0)
 
     def products(self, columns: Array) -> Array:
         """E[h_c h] of some columns by block, (blocks, columns, d + v)."""
-        sums = np.matmul(self.h[:, :, columns].transpose(0, 2, 1), self.h)
+        sums = np.empty((len(self.sizes), len(columns), len(self.feature)), dtype=np.float32)
+        for part in self.parts():
+            h = np.ascontiguousarray(self.h(np.arange(len(self.feature)), part))
+            np.matmul(h[:, :, columns].transpose(0, 2, 1), h, out=sums[part])
         return sums.astype(float) / self.per_block
 
     def squares(self, columns: Array) -> Array:
         """E[h_c² h²] of some columns, (columns, d + v)."""
-        some = (self.h[:, :, columns] ** 2 * np.float32(1 / self.n)).reshape(-1, len(columns))
-        return (some.T @ (self.h**2).reshape(len(some), -1)).astype(float)
+        sums = np.zeros((len(columns), len(self.feature)))
+        for part in self.parts():
+            h = np.ascontiguousarray(self.h(np.arange(len(self.feature)), part))
+            some = (h[:, :, columns] ** 2 * np.float32(1 / self.n)).reshape(-1, len(columns))
+            sums += some.T @ (h**2).reshape(len(some), -1)
+        return sums
+
+    def products_with(self, other: Array, columns: Array) -> Array:
+        """Means by block of other columns, (blocks, rows, others), times some of h; (blocks, others, columns)."""
+        sums = np.empty((len(self.sizes), other.shape[2], len(columns)), dtype=np.float32)
+        for part in self.parts():
+            np.matmul(other[part].transpose(0, 2, 1), self.h(columns, part), out=sums[part])
+        return sums.astype(float) / self.per_block
+
+    def squares_with(self, other: Array, columns: Array) -> Array:
+        """Sums over all rows of other columns times the squares of some of h; (others, columns)."""
+        sums = np.zeros((other.shape[2], len(columns)))
+        for part in self.parts():
+            flat = other[part].reshape(-1, other.shape[2])
+            sums += flat.T @ np.square(self.h(columns, part)).reshape(len(flat), -1)
+        return sums
+
+    def any_by_block(self, features: Array) -> Array:
+        """Share of rows with a value of any of some features, by block."""
+        some = np.bitwise_or.reduce(self.flags[features], axis=0)
+        return np.unpackbits(some, axis=1).sum(axis=1, dtype=int) / self.per_block
 
     def bins(self, columns: Array) -> Array:
         """Share of rows with a value in each bin, by block, for some columns of ranks; (blocks, columns, N_BINS)."""
-        observed = self.h[:, :, self.feature[columns]] != 0
-        bin_of = np.floor((self.h[:, :, columns] + 1) / 2 * N_BINS)
-        hits = [(observed & (bin_of == k)).sum(axis=1) for k in range(N_BINS)]
-        return np.stack(hits, axis=-1) / self.per_block
+        hits = np.empty((len(self.sizes), len(columns), N_BINS))
+        for k, j in enumerate(self.feature[columns]):
+            bin_of = np.where(self.present(j), np.floor((self.ranks[j] + 1) / 2 * N_BINS), -1)
+            for b in range(N_BINS):
+                hits[:, k, b] = (bin_of == b).sum(axis=1)
+        return hits / self.per_block
 
     def levels(self, feature: int) -> Array:
         """Which rows have which level of a feature, (blocks, rows, levels): zero, its values or their quintiles."""
-        present = self.h[:, :, feature] != 0
+        present = self.present(feature)
         level = present.astype(int)
         if feature in self.distinct:
-            distinct = self.distinct[feature]
-            rank = self.h[:, :, self.d + np.searchsorted(self.feature[self.d :], feature)]
+            distinct, rank = self.distinct[feature], self.ranks[feature]
             if len(distinct) <= N_LEVELS:
                 level += np.where(present, np.searchsorted(distinct, rank), 0)
             else:
@@ -180,8 +242,30 @@ class Domain(Blocks):
             n_levels = 1 + min(len(distinct), N_LEVELS)
         else:
             n_levels = 2
-        real = np.arange(self.h.shape[1]) < self.sizes[:, None]
+        real = np.arange(self.rows) < self.sizes[:, None]
         return ((level[:, :, None] == np.arange(n_levels)) & real[:, :, None]).astype(np.float32)
+
+
+def make_domains(
+    source: Any, target: Any, groups: tuple[Array | None, Array | None] = (None, None)
+) -> tuple[Domain, Domain]:
+    """Both domains, with midranks of the nonzero values of both together, scaled to (−1, 1).
+
+    One feature after another: ranks of all values of all features would take the memory of the tables once more.
+    """
+    domains = Domain(source.shape, groups[0]), Domain(target.shape, groups[1])
+    for j, columns in enumerate(_pooled_columns(source, target)):
+        nonzero = [np.flatnonzero(column) for column in columns]
+        pooled = np.concatenate([column[rows] for column, rows in zip(columns, nonzero, strict=True)])
+        own: Sequence[Array | None] = (None, None)
+        if len(pooled) and (pooled != pooled[0]).any():
+            different, ranks = rank_values(pooled)
+            own = np.split(ranks, [len(nonzero[0])])
+            for domain in domains:
+                domain.distinct[j] = different[: N_LEVELS + 1].astype(np.float32)
+        for domain, rows, found in zip(domains, nonzero, own, strict=True):
+            domain.add(j, rows, found)
+    return domains
 
 
 @dataclass(frozen=True)

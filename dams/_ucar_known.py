@@ -48,10 +48,7 @@ def check_together(source: Domain, target: Domain, known: Known) -> Iterator[Che
     """P(X̃_j ≠ 0 | any of its group), target minus source."""
     for group in np.flatnonzero(np.bincount(known.group) > 1):
         j = np.flatnonzero(known.group == group)
-        wholes = [
-            np.repeat(domain.h[:, :, j].any(axis=2).sum(axis=1)[:, None] / domain.per_block, len(j), axis=1)
-            for domain in (source, target)
-        ]
+        wholes = [np.repeat(domain.any_by_block(j)[:, None], len(j), axis=1) for domain in (source, target)]
         parts = source.shares[:, j], target.shares[:, j]
         features = j, np.full(len(j), -1)
         yield share_checks("together", (source, target), features, parts, (wholes[0], wholes[1]), by_value=False)
@@ -89,10 +86,7 @@ def _presence_given(source: Domain, target: Domain, s: int, j: Array, levels: tu
     The variance of L_k is Σ (1 − π)/(n P(S = k) π) over both domains, with π = P(X̃_j ≠ 0 | S = k) estimated from both.
     """
     domains = (source, target)
-    joint = [
-        np.matmul(level.transpose(0, 2, 1), domain.h[:, :, j]).astype(float) / domain.per_block
-        for domain, level in zip(domains, levels, strict=True)
-    ]
+    joint = [domain.products_with(level, j) for domain, level in zip(domains, levels, strict=True)]
     size = [level.sum(axis=1).astype(float) / domain.per_block for domain, level in zip(domains, levels, strict=True)]
     rows = [domain.n * part.mean(axis=0)[:, None] for domain, part in zip(domains, size, strict=True)]
     seen = [domain.n * part.mean(axis=0) for domain, part in zip(domains, joint, strict=True)]
@@ -145,11 +139,8 @@ def _values_given(source: Domain, target: Domain, s: int, columns: Array, levels
     domains, j = (source, target), source.feature[columns]
     means, influences, squares, seen, rank = [], [], [], [], []
     for domain, level in zip(domains, levels, strict=True):
-        turned = level.transpose(0, 2, 1)
-        present = np.matmul(turned, domain.h[:, :, j]).astype(float) / domain.per_block
-        ranks = np.matmul(turned, domain.h[:, :, columns]).astype(float) / domain.per_block
-        flat = level.reshape(-1, level.shape[2])
-        squares.append((flat.T @ np.square(domain.h[:, :, columns]).reshape(len(flat), -1)).astype(float))
+        present, ranks = domain.products_with(level, j), domain.products_with(level, columns)
+        squares.append(domain.squares_with(level, columns))
         seen.append(domain.n * present.mean(axis=0))
         rank.append(domain.n * ranks.mean(axis=0))
         safe = np.where(seen[-1] > 0, seen[-1], np.inf)

@@ -30,12 +30,12 @@ from dams._ucar_domains import (
     Blocks,
     Checks,
     Domain,
-    PooledRanks,
+    make_domains,
     share_checks,
 )
 from dams._ucar_known import Known, check_given, check_population, check_together
 
-__all__ = ["MIN_EXPECTED", "N_BLOCKS", "Checks", "Domain", "Known", "PooledRanks", "all_checks", "judge"]
+__all__ = ["MIN_EXPECTED", "N_BLOCKS", "Checks", "Domain", "Known", "all_checks", "judge", "make_domains"]
 
 Array = np.ndarray
 
@@ -151,7 +151,7 @@ def _rest_of_table(domain: Blocks, i: Array, j: Array, V: Array) -> Array:
 def check_values(source: Domain, target: Domain, columns: Array) -> Checks:
     """P(value in bin | nonzero), target minus source, for some columns of ranks."""
     j, domains = np.repeat(source.feature[columns], N_BINS), (source, target)
-    parts = tuple(domain.bins(columns).reshape(len(domain.h), -1) for domain in domains)
+    parts = tuple(domain.bins(columns).reshape(len(domain.sizes), -1) for domain in domains)
     wholes = source.shares[:, j], target.shares[:, j]
     return share_checks("values", domains, (j, np.full(len(j), -1)), (parts[0], parts[1]), wholes, by_value=True)
 
@@ -217,7 +217,7 @@ def check_absences(
     several = np.flatnonzero(never.sum(axis=1) > 1)
     if several.size:
         j = columns[presences[several]]
-        seen = [source.h[:, :, np.flatnonzero(never[k])].any(axis=2).sum(axis=1) / source.per_block for k in several]
+        seen = [source.any_by_block(np.flatnonzero(never[k])) for k in several]
         absent = source.share_of_rows[:, None] - np.stack(seen, axis=1)
         most = np.array([np.argmax(np.where(never[k], source.q, -1)) for k in several])
         close = may_break(source, target, j, source.q[j], absent.mean(axis=0))
@@ -291,8 +291,8 @@ def judge(
             e @ (phi - phi.mean(axis=0)) / np.sqrt(len(phi) * (len(phi) - 1))
             for e, phi in zip(multipliers, check.influence, strict=True)
         )
-        drawn = _size(check.kind, drawn / check.error).max(axis=1)
-        np.maximum(largest[check.kind], drawn, out=largest[check.kind])
+        drawn /= check.error
+        np.maximum(largest[check.kind], _size(check.kind, drawn).max(axis=1), out=largest[check.kind])
     by_kind = {kind: pd.concat(parts, ignore_index=True) for kind, parts in found.items() if parts}
 
     def exceeding(draws: Array, observed: Array) -> Array:

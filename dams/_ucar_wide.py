@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dams._ucar_domains import MIN_EXPECTED, N_BINS, Blocks, Checks, Domain, PooledRanks, rank_values, share_checks
+from dams._ucar_domains import (
+    MIN_EXPECTED,
+    N_BINS,
+    Blocks,
+    Checks,
+    count_ranked,
+    make_domains,
+    rank_values,
+    share_checks,
+)
 from dams._ucar_known import Known, check_given, check_population, check_together
 from dams._ucar_statistics import (
     AT_ONCE,
@@ -49,7 +58,7 @@ def is_wide(source: Any, target: Any) -> bool:
     d = source.shape[1]
     if d > WIDE or 2 * d <= WIDE:
         return d > WIDE
-    return d + len(PooledRanks(source, target).columns) > WIDE
+    return d + count_ranked(source, target) > WIDE
 
 
 class WideDomain(Blocks):
@@ -146,10 +155,10 @@ def make_wide_domains(
     ranked = np.zeros(source.shape[1], dtype=bool)
     for j in range(source.shape[1]):
         data = [X.data[X.indptr[j] : X.indptr[j + 1]] for X in sides]
-        values, rank = rank_values(np.concatenate(data))
-        ranked[j] = len(values) > 1
-        for found, part in zip(ranks, data, strict=True):
-            found.append((rank[np.searchsorted(values, part)] * ranked[j]).astype(np.float32))
+        different, every = rank_values(np.concatenate(data))
+        ranked[j] = len(different) > 1
+        for found, own in zip(ranks, np.split(every, [len(data[0])]), strict=True):
+            found.append((own * ranked[j]).astype(np.float32))
     domains = [WideDomain(X, found, rows) for X, found, rows in zip(sides, ranks, groups, strict=True)]
     return domains[0], domains[1], ranked
 
@@ -321,9 +330,7 @@ def _narrow(
     tables: tuple[Any, Any], groups: tuple[Array | None, Array | None], known: Known, features: Array, check: Any
 ) -> Iterator[Checks]:
     """Checks of a table of some features, under their own numbers."""
-    some = [X[:, features] for X in tables]
-    ranks = PooledRanks(*some)
-    domains = [Domain(X, ranks, rows) for X, rows in zip(some, groups, strict=True)]
+    domains = make_domains(tables[0][:, features], tables[1][:, features], groups)
     part = Known(known.always_recorded[features], np.unique(known.group[features], return_inverse=True)[1])
     for found in check(*domains, part):
         second = np.where(found.second < 0, -1, features[found.second])

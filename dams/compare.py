@@ -14,7 +14,7 @@ from dams._registry import nearest
 from dams._validation import describe_columns
 from dams.datasets.csv_files import read_header
 from dams.datasets.csv_numbers import read_numbers
-from dams.diagnostics import check_ucar
+from dams.diagnostics import UCARReport, prepare_check
 from dams.relative import RelativeMissingness, estimate_relative_missingness
 
 
@@ -62,6 +62,7 @@ def compare_files(
         _read(path, kept[0], groups if groups in header else None, separator, nan_as_zero)
         for path, header in zip((source, target), headers, strict=True)
     )
+    sizes = f"{source}: {len(X_source):,} rows; {target}: {len(X_target):,} rows"
     structure: dict[str, Any] = {
         "always_recorded": list(always_recorded),
         "column_groups": [list(columns) for columns in column_groups],
@@ -71,10 +72,17 @@ def compare_files(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         relative = estimate_relative_missingness(X_source, X_target, **structure)
-        verdict = _verdict(X_source, X_target, structure, random_state)
+        try:
+            prepared = prepare_check(X_source, X_target, **structure)
+            # The checks need room, and the tables are not needed any more.
+            del X_source, X_target
+            verdict = _verdict(prepared.judge(random_state=random_state))
+        except ValueError as error:
+            verdict = f"Whether values are lost at random was not checked: {error}"
     notes = dict.fromkeys(f"Note: {warning.message}" for warning in caught)
-    size = f"{source}: {len(X_source):,} rows; {target}: {len(X_target):,} rows; {_columns(len(relative.r))}"
-    return "\n".join([size, "", _table(relative), "", *_summary(relative), *notes, verdict])
+    return "\n".join(
+        [f"{sizes}; {_columns(len(relative.r))}", "", _table(relative), "", *_summary(relative), *notes, verdict]
+    )
 
 
 def _refuse_other_columns(source: tuple[str | Path, list[str]], target: tuple[str | Path, list[str]]) -> None:
@@ -159,10 +167,6 @@ def _columns(n: int) -> str:
     return "1 column" if n == 1 else f"{n} columns"
 
 
-def _verdict(X_source: pd.DataFrame, X_target: pd.DataFrame, structure: dict[str, Any], random_state: int) -> str:
-    try:
-        report = check_ucar(X_source, X_target, random_state=random_state, **structure)
-    except ValueError as error:
-        return f"Whether values are lost at random was not checked: {error}"
+def _verdict(report: UCARReport) -> str:
     advice = '\nSee "Before you trust it" in README.md for what to do.' if report.rejected else ""
     return f"{report}{advice}"

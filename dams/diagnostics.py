@@ -17,7 +17,7 @@ from scipy.stats import norm
 from dams._columns import known_columns
 from dams._registry import load
 from dams._rows import resolve_row_groups
-from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Domain, Known, PooledRanks, all_checks, judge
+from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Known, all_checks, judge, make_domains
 from dams._ucar_wide import choose_pairs, is_wide, make_wide_domains, wide_checks
 from dams._validation import check_covariates, check_draws, column_names, match_columns
 from dams.relative import count_nonzero, warn_without_zeros
@@ -241,10 +241,32 @@ def check_ucar(
     >>> print(check_ucar(source, target, random_state=0).suspects)
     ['column 2']
     """
+    _check_level(alpha, n_bootstrap)
+    prepared = prepare_check(
+        X_source,
+        X_target,
+        always_recorded=always_recorded,
+        column_groups=column_groups,
+        groups=groups,
+        groups_target=groups_target,
+    )
+    return prepared.judge(alpha=alpha, n_bootstrap=n_bootstrap, random_state=random_state)
+
+
+def _check_level(alpha: float, n_bootstrap: int) -> None:
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
     # The smallest p-value must lie below alpha: 1/(n + 1) < alpha.
     check_draws(n_bootstrap, math.floor(round(1 / alpha, 6)), purpose=f"a verdict at alpha={alpha:g}")
+
+
+def prepare_check(
+    X_source: Any, X_target: Any, *, always_recorded: Any, column_groups: Any, groups: Any, groups_target: Any
+) -> PreparedCheck:
+    """Read the tables for `check_ucar`, whose parameters these are.
+
+    Narrow tables are not needed any more when this returns; whoever has no other use for them can free their memory.
+    """
     given = column_names(X_source)
     source = check_covariates(X_source, name="X_source")
     target = check_covariates(match_columns(X_target, given, source.shape[1]), name="X_target")
@@ -262,35 +284,50 @@ def check_ucar(
     )
     lost = ~known.always_recorded
     warn_without_zeros(count_nonzero(source)[lost], count_nonzero(target)[lost], source.shape[0], target.shape[0])
-    checks, n_with_values, left_out = _make_checks(source, target, rows, known)
-    errors = float(norm.ppf(1 - alpha / 2))
-    judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
     names = _names(given, source.shape[1])
-    table = _name_features(judged, names)
-    table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))
-    of_loss = table[table["kind"] != POPULATION]
-    table = pd.concat([of_loss, table[table["kind"] == POPULATION]], ignore_index=True)
-    # Of a pair with what is always recorded, the other is lost.
-    recorded = of_loss["other"].isin([names[j] for j in known.recorded])
-    return UCARReport(
-        p_value=float(of_loss["p_value"].min()) if len(of_loss) else 1.0,
-        p_by_family=families,
-        checks=table,
-        suspects=_cover(of_loss.assign(other=of_loss["other"].mask(recorded, "")), alpha),
-        alpha=alpha,
-        n_source=source.shape[0],
-        n_target=target.shape[0],
-        not_checked="" if len(of_loss) else _why_nothing(int(lost.sum()), n_with_values),
-        pairs_left_out=left_out,
-    )
+    return PreparedCheck(*_make_checks(source, target, rows, known), names, known, (source.shape[0], target.shape[0]))
+
+
+@dataclass(frozen=True)
+class PreparedCheck:
+    """The checks of two tables, made one after another while they are judged, once."""
+
+    checks: Iterator[Checks]
+    n_with_values: int
+    pairs_left_out: int
+    names: list[str]
+    known: Known
+    n_rows: tuple[int, int]
+
+    def judge(self, *, alpha: float = 0.05, n_bootstrap: int = 1000, random_state: Any = None) -> UCARReport:
+        """Return the report; parameters and their defaults are those of `check_ucar`."""
+        errors = float(norm.ppf(1 - alpha / 2))
+        judged, families = judge(self.checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
+        table = _name_features(judged, self.names)
+        table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))
+        of_loss = table[table["kind"] != POPULATION]
+        table = pd.concat([of_loss, table[table["kind"] == POPULATION]], ignore_index=True)
+        # Of a pair with what is always recorded, the other is lost.
+        recorded = of_loss["other"].isin([self.names[j] for j in self.known.recorded])
+        n_lost = int((~self.known.always_recorded).sum())
+        return UCARReport(
+            p_value=float(of_loss["p_value"].min()) if len(of_loss) else 1.0,
+            p_by_family=families,
+            checks=table,
+            suspects=_cover(of_loss.assign(other=of_loss["other"].mask(recorded, "")), alpha),
+            alpha=alpha,
+            n_source=self.n_rows[0],
+            n_target=self.n_rows[1],
+            not_checked="" if len(of_loss) else _why_nothing(n_lost, self.n_with_values),
+            pairs_left_out=self.pairs_left_out,
+        )
 
 
 def _make_checks(source: Any, target: Any, rows: tuple[Any, Any], known: Known) -> tuple[Iterator[Checks], int, int]:
     """All checks, the number of features with several nonzero values, and that of pairs that are not checked."""
     if not is_wide(source, target):
-        ranks = PooledRanks(source, target)
-        domains = Domain(source, ranks, rows[0]), Domain(target, ranks, rows[1])
-        return all_checks(*domains, known), len(ranks.columns), 0
+        domains = make_domains(source, target, rows)
+        return all_checks(*domains, known), len(domains[0].ranks), 0
     here, there, ranked = make_wide_domains(source, target, rows)
     pairs = choose_pairs(here, there, known)
     n_lost = int((~known.always_recorded).sum())

@@ -98,8 +98,7 @@ def delete_at_random(
     which have one rate, are lost with one draw per row. `overwrite` says that X is a float array which nobody else
     needs: large sweeps wait for memory more than anything.
     """
-    if groups is not None and len(np.unique(groups)) == len(groups):
-        groups = None
+    groups = _unless_alone(groups)
     if sparse.issparse(X):
         coo = canonical_csr(X).tocoo()
         if groups is None:
@@ -109,7 +108,7 @@ def delete_at_random(
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
         return kept.asformat(X.format)
     X = as_pandas(X)
-    kept = _draw_kept(X.shape, rates, rng) if groups is None else _draw_kept_together(X.shape, rates, groups, rng)
+    kept = draw_kept(X.shape, rates, rng, groups)
     if isinstance(X, pd.DataFrame) and not _has_one_numeric_type(X):
         return _delete_by_column(X, kept)
     values = np.asarray(X)
@@ -162,6 +161,19 @@ def canonical_csr(X: Any) -> Any:
         csr = csr.copy()
         csr.sum_duplicates()
     return csr
+
+
+def _unless_alone(groups: np.ndarray | None) -> np.ndarray | None:
+    """The groups, or None where every column has one of its own."""
+    return None if groups is None or len(np.unique(groups)) == len(groups) else groups
+
+
+def draw_kept(
+    shape: tuple[int, ...], rates: Rates, rng: np.random.Generator, groups: np.ndarray | None = None
+) -> np.ndarray:
+    """Mask ξ by which `delete_at_random` multiplies a dense array."""
+    groups = _unless_alone(groups)
+    return _draw_kept(shape, rates, rng) if groups is None else _draw_kept_together(shape, rates, groups, rng)
 
 
 def _draw_kept(shape: tuple[int, ...], rates: Rates, rng: np.random.Generator) -> np.ndarray:

@@ -17,7 +17,6 @@ RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs"
 DOCUMENTED = {name: DOCS / f"{name}.csv" for name in ("check_ucar", "closed_form")}
 DOCUMENTED["known_structure"] = DOCS / "check_ucar_known.csv"
 ABLATION, DISTANCES = DOCS / "two_way.csv", DOCS / "missforest.csv"
-# Against a former commit, so that no command makes it; tests/test_docs_two_way_cost.py reads it.
 COST = DOCS / "two_way_cost.csv"
 DRAWS = {(): DOCS / "draws.csv", ("--classifiers",): DOCS / "draws_classifiers.csv"}
 AGAINST_MISSINGPY = ("missforest", "end_to_end")
@@ -71,11 +70,14 @@ def check(name, file):
     for earlier in (RESULTS / f"{name}.csv", DOCUMENTED.get(name)):
         if earlier is not None and earlier.exists():
             assert list(table.columns) == columns(earlier)
-    if name == "scaling":
+    if name in ("scaling", "at_scale"):
         assert file.with_suffix(".svg").exists()
     if name in ratios.SUMMARIES:
         rows = list(ratios.SUMMARIES[name](table))
         assert rows and all(ratio > 0 for *_, ratio in rows)
+    if name in ratios.COSTS:
+        costs = list(ratios.COSTS[name](table))
+        assert costs and all(ratio > 0 and seconds > 0 for *_, ratio, seconds, _ in costs)
 
 
 def test_ablation_changes_what_it_says(tmp_path):
@@ -87,6 +89,14 @@ def test_ablation_changes_what_it_says(tmp_path):
     # A choice that reaches nothing scores like the shipped ones.
     scores = table.pivot_table(index="choice", columns="model", values="score")
     assert not scores.duplicated().any()
+
+
+def test_cost_compares_what_the_stored_table_compares(tmp_path):
+    file = tmp_path / "cost.csv"
+    run("two_way", "--cost", "--datasets", "diabetes", "--csv", file)
+    table = pd.read_csv(file)
+    assert list(table.columns) == columns(COST)
+    assert (table["before"] != table["after"]).all()
 
 
 @pytest.mark.parametrize("options", DRAWS)

@@ -1,6 +1,7 @@
 """The tests of UCAR: right size, power against what breaks it, and blame where it belongs."""
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,8 @@ import pytest
 from scipy import sparse
 
 from dams import _ucar_statistics, apply_missingness, check_ucar
-from dams._ucar_statistics import MIN_EXPECTED, Checks, Domain, PooledRanks, all_checks, judge
-from dams.diagnostics import _cover
+from dams._ucar_statistics import MIN_EXPECTED, Checks, all_checks, judge, make_domains
+from dams.diagnostics import _cover, prepare_check
 
 NAMES = ["flag", "rare", "count", "value", "tail"]
 
@@ -130,8 +131,7 @@ def test_variances_under_the_null_are_those_of_repeated_samples():
         X = clean(1200, rng).to_numpy()
         source = apply_missingness(X[:600], [0.2, 0.0, 0.3, 0.4, 0.1], random_state=rng)
         target = apply_missingness(X[600:], [0.4, 0.0, 0.1, 0.2, 0.3], random_state=rng)
-        ranks = PooledRanks(source, target)
-        found = {checks.kind: checks for checks in all_checks(Domain(source, ranks), Domain(target, ranks))}
+        found = {checks.kind: checks for checks in all_checks(*make_domains(source, target))}
         for checks, pair in [(found["pairs"], (0, 2)), (found["values"], (4, -1))]:
             first = np.flatnonzero((checks.first == pair[0]) & (checks.second == pair[1]))[0]
             estimates.append(checks.estimate[first])
@@ -141,8 +141,7 @@ def test_variances_under_the_null_are_those_of_repeated_samples():
 
 
 def checks_of(source, target, kind):
-    ranks = PooledRanks(source, target)
-    found = [check for check in all_checks(Domain(source, ranks), Domain(target, ranks)) if check.kind == kind]
+    found = [check for check in all_checks(*make_domains(source, target)) if check.kind == kind]
     assert len(found) == 1
     return found[0]
 
@@ -219,8 +218,40 @@ def test_without_a_zero_nothing_is_missing():
 
 def test_pooled_ranks_are_midranks():
     source, target = np.array([[1.0], [0.0], [5.0]]), np.array([[1.0], [9.0], [0.0]])
-    ranks = PooledRanks(source, target)
-    np.testing.assert_allclose(ranks.of(0, source[:, 0]), [2 * (1.5 - 0.5) / 4 - 1, 0, 2 * (3 - 0.5) / 4 - 1])
+    tables = [np.vstack([table, np.zeros((1, 1))]) for table in (source, target)]
+    domains = make_domains(*tables)
+    # Four rows are two blocks: rows 0 and 2, rows 1 and 3.
+    first, third = 2 * (1.5 - 0.5) / 4 - 1, 2 * (3 - 0.5) / 4 - 1
+    np.testing.assert_allclose(domains[0].ranks[0], [[first, third], [0, 0]])
+    np.testing.assert_allclose(domains[1].ranks[0], [[first, 0], [2 * (4 - 0.5) / 4 - 1, 0]])
+    assert domains[0].present(0).tolist() == [[True, True], [False, False]]
+
+
+def test_a_few_blocks_at_a_time_give_what_all_give(monkeypatch):
+    source, target, X = shifted(1999)
+    target["count"] = np.where(X["value"] > 0.5, 0, target["count"])
+    known = {"always_recorded": ["flag"], "column_groups": [["tail", "rare"]]}
+    source["flag"], target["flag"] = np.ones(1999), np.arange(1999) % 3
+    source.iloc[::2, 0] = 0
+    whole = check_ucar(source, target, random_state=0, **known)
+    monkeypatch.setattr("dams._ucar_domains.BYTES_AT_ONCE", 2_000)
+    parts = check_ucar(source, target, random_state=0, **known)
+    assert parts.p_value == whole.p_value and parts.suspects == whole.suspects
+    keys = ["kind", "feature", "other", "feature_by_value", "other_by_value", "statistic"]
+    sorted_z = [report.checks.sort_values(keys)["z"].to_numpy() for report in (whole, parts)]
+    np.testing.assert_allclose(sorted_z[1], sorted_z[0], rtol=1e-4, atol=1e-4)
+
+
+def test_reading_takes_less_than_the_memory_of_the_tables():
+    rng = np.random.default_rng(0)
+    tables = [rng.normal(size=(20_000, 60)) * (rng.random((20_000, 60)) < 0.7) for _ in range(2)]
+    nothing = dict.fromkeys(("always_recorded", "column_groups", "groups", "groups_target"))
+    tracemalloc.start()
+    prepared = prepare_check(*tables, **nothing)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert prepared.n_with_values == 60
+    assert peak < 0.85 * sum(table.nbytes for table in tables)
 
 
 def test_arrays_sparse_and_frames_agree():

@@ -44,6 +44,9 @@ class ConditionalLaw:
         Seed of the trees.
     n_jobs : int or None
         Threads that grow the trees; the result does not depend on it.
+    max_rows : int or None
+        Rows that a tree learns from at most, drawn at random: the classifiers' of any kind, the forest's of nonzeros.
+        Linear regressions always take all rows.
     choices : Choices
         Which classifier, which forest, and how many columns they see.
     """
@@ -57,8 +60,10 @@ class ConditionalLaw:
         *,
         seed: int,
         n_jobs: int | None = None,
+        max_rows: int | None = None,
         choices: Choices = SHIPPED,
     ):
+        self._max_rows, self._seed = max_rows, seed
         self._labels = columns.labels[:-1]
         self._folds = folds
         n_columns = len(columns.table)
@@ -68,6 +73,7 @@ class ConditionalLaw:
         nonzero = np.asarray(values.any(axis=1))
         self._nonzero = np.flatnonzero(nonzero)
         self._share = nonzero.mean()
+        self._donors = self._some(self._nonzero, len(folds))  # a number that no fold has
         moments = sum(columns.by_fold)
         fits = [ridge(moments, self._others, moments[:, n_columns:-1])]
         varying = np.ptp(values[nonzero], axis=0) > 0
@@ -96,7 +102,9 @@ class ConditionalLaw:
             fit(choices.classifier(seed), columns.table, linear, nonzero, fold) for fold in range(len(products))
         )
         if not self._constant:
-            shown = self._regressors(columns.table, linear[: self._n_shared], self._for_value, self._nonzero)
+            shown = self._regressors(columns.table, linear[: self._n_shared], self._for_value, self._donors)
+            if len(self._donors) < len(self._nonzero):
+                scaled = scaled[np.searchsorted(self._nonzero, self._donors)]
             forest = choices.forest(seed).set_params(n_jobs=n_jobs)
             self._forest = forest.fit(shown, scaled.ravel() if scaled.shape[1] == 1 else scaled)
             leaves = self._forest.apply(shown)
@@ -128,8 +136,15 @@ class ConditionalLaw:
             here = np.flatnonzero(trees == tree)
             first = np.searchsorted(self._leaves[:, tree], leaves[here, tree])
             last = np.searchsorted(self._leaves[:, tree], leaves[here, tree], side="right")
-            drawn[here] = self._nonzero[self._order[rng.integers(first, last), tree]]
+            drawn[here] = self._donors[self._order[rng.integers(first, last), tree]]
         return drawn
+
+    def _some(self, rows: Array, purpose: int) -> Array:
+        """The rows, or as many of them as a tree may learn from, in their order."""
+        if self._max_rows is None or len(rows) <= self._max_rows:
+            return rows
+        rng = np.random.default_rng([self._seed, purpose])
+        return np.sort(rng.choice(rows, self._max_rows, replace=False))
 
     def _most_correlated(self, moments: Array, products: Array, number: int) -> Array:
         """Other columns most correlated with any of the targets, in their order."""
@@ -164,6 +179,7 @@ class ConditionalLaw:
         """Fit on the rows of the other folds, or return the share of nonzeros where there is nothing to learn."""
         several = self._folds.max() > 0
         rows = np.flatnonzero(self._folds != fold) if several else np.arange(len(nonzero))
+        rows = self._some(rows, fold)
         seen = nonzero[rows]
         if not len(rows) or seen.all() or not seen.any():
             return float(nonzero.mean())

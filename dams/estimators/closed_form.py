@@ -116,7 +116,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         1e-10 of the largest, columns brought to one scale, do not count.
     condition_ : float
         Condition number of M in correlation form, the largest over the labels. Large values warn of an unstable
-        adjustment.
+        adjustment. This and `rank_` are computed when first asked for; M is kept for that.
     choice_ : str or array of shape (k,)
         What was taken: "adjusted", the closed form; "filter", the limit of the non-parametric adjustment, which only
         undoes what the target loses more; "recentred", the slopes of least squares on the source with an intercept for
@@ -303,13 +303,26 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         self.coef_ = fit.coef[:, 0] if one_label else fit.coef.T
         self.intercept_ = float(fit.intercept[0]) if one_label else fit.intercept
-        self.rank_, self.condition_ = fit.rank, fit.condition
+        self._fit = fit
         if isinstance(fit, StabilisedFit):
             self.choice_ = str(fit.kind[0]) if one_label else fit.kind
             self.shrinkage_, self.weight_, self.ridge_ = (
                 float(values[0]) if one_label else values for values in (fit.shrinkage, fit.weight, fit.ridge)
             )
         return self
+
+    # Eigenvalues of a wide table's matrix take an eighth of the time of its fit, so they wait until they are asked for.
+    @property
+    def rank_(self) -> int:
+        """The rank of the system that was solved."""
+        check_is_fitted(self)
+        return self._fit.rank
+
+    @property
+    def condition_(self) -> float:
+        """The condition number of the system that was solved."""
+        check_is_fitted(self)
+        return self._fit.condition
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels of rows observed in the target domain."""

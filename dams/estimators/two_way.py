@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
+from dams._sklearn import Interval
 from dams._validation import as_pandas
 from dams.estimators._averaged import AveragedEstimator
 from dams.estimators._base import draw_streams
@@ -19,14 +21,16 @@ from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._conditional import ConditionalLaw
 from dams.estimators._linear import Columns
 from dams.estimators._resampler import Resampler
+from dams.estimators._source_rows import Filled, SourceRows
 from dams.missingness import delete_at_random, with_zero
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
-# The number of a copy, the columns of a feature, the rows that are filled, and the rows that they get the values of.
-Filled = tuple[int, Array, Array, Array]
 # Draws of an experiment; whoever fits one model can afford more. docs/two_way.md has what more and fewer are worth.
 N_DRAWS, N_MODELS = 3, 5
+# Rows that a tree learns from by default, and the fewest that make sense.
+MAX_ROWS: int | None = None
+LEAST_ROWS = 100
 
 
 class TwoWayFilter(Resampler):
@@ -52,6 +56,9 @@ class TwoWayFilter(Resampler):
         Threads that grow the trees and fill the draws; the result does not depend on it.
     verbose : int
         Above 0, print a line per feature that is filled.
+    max_rows : int or None
+        Rows that each tree behind the filled values learns from at most, drawn at random; None: all of them. Tables of
+        no more rows are not affected. docs/two_way.md has what fewer rows cost.
     random_state : int, Generator or None
         Seed of all draws.
 
@@ -87,6 +94,7 @@ class TwoWayFilter(Resampler):
         **Resampler._parameter_constraints,
         "n_jobs": AveragedEstimator._parameter_constraints["n_jobs"],
         "verbose": ["verbose"],
+        "max_rows": [Interval(Integral, LEAST_ROWS, None, closed="left"), None],
     }
 
     def __init__(
@@ -96,12 +104,14 @@ class TwoWayFilter(Resampler):
         column_groups: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        max_rows: int | None = MAX_ROWS,
         random_state: Any = None,
     ):
         self.always_recorded = always_recorded
         self.column_groups = column_groups
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.max_rows = max_rows
         self.random_state = random_state
 
     def _to_fill(self, relative: RelativeMissingness) -> Array:
@@ -113,7 +123,7 @@ class TwoWayFilter(Resampler):
             return [delete_at_random(rows, self.rates_, rng, groups=together) for rng in streams]
         assert self.relative_missingness_ is not None
         draws = two_way_draws(
-            checked.toarray() if sparse.issparse(checked) else checked,
+            checked,
             labels,
             self.relative_missingness_,
             together=together,
@@ -121,6 +131,7 @@ class TwoWayFilter(Resampler):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            max_rows=self.max_rows,
         )
         return [_like(draw, rows) for draw in draws]
 
@@ -149,6 +160,9 @@ class TwoWayEstimator(AveragedEstimator):
         result does not depend on it.
     verbose : int
         Above 0, print a line per feature that is filled.
+    max_rows : int or None
+        Rows that each tree behind the filled values learns from at most, drawn at random; None: all of them. Tables of
+        no more rows are not affected. docs/two_way.md has what fewer rows cost.
     random_state : int, Generator or None
         Seed of all draws. The base estimator keeps its own, the same in every draw.
 
@@ -186,6 +200,7 @@ class TwoWayEstimator(AveragedEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **AveragedEstimator._parameter_constraints,
         "verbose": ["verbose"],
+        "max_rows": [Interval(Integral, LEAST_ROWS, None, closed="left"), None],
     }
 
     def __init__(
@@ -197,6 +212,7 @@ class TwoWayEstimator(AveragedEstimator):
         column_groups: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        max_rows: int | None = MAX_ROWS,
         random_state: Any = None,
     ):
         self.estimator = estimator
@@ -205,6 +221,7 @@ class TwoWayEstimator(AveragedEstimator):
         self.column_groups = column_groups
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.max_rows = max_rows
         self.random_state = random_state
 
     def _make_filter(self) -> TwoWayFilter:
@@ -213,12 +230,13 @@ class TwoWayEstimator(AveragedEstimator):
             column_groups=self.column_groups,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            max_rows=self.max_rows,
             random_state=self.random_state,
         )
 
 
 def two_way_draws(
-    X: Array,
+    X: Any,
     y: Array,
     relative: RelativeMissingness,
     *,
@@ -227,28 +245,34 @@ def two_way_draws(
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    max_rows: int | None = MAX_ROWS,
     choices: Choices = SHIPPED,
-) -> list[Array]:
+) -> list[Any]:
     """Return `n_draws` copies of the source rows X, each filled and filtered to the target's rates on its own.
 
     The laws behind the filled values are learned once, and draw k does not depend on how many there are. `together`
-    numbers the groups of columns that are lost as one.
+    numbers the groups of columns that are lost as one. X is an array or CSR, and so are the copies. A table of 8 n d
+    bytes per draw is dense in any case: the columns as they stand in that draw, which trees and regressions see.
     """
     learning, streams = draw_streams(random_state, n_draws)
     together = np.arange(X.shape[1]) if together is None else together
+    rows = SourceRows(X)
     fills: list[Filled] = []
     if relative.improper.any():
         r = np.where(relative.improper, relative.r, 0.0)
         fills += _fill(
-            X, _label_columns(y), r, together, learning, streams, n_jobs=n_jobs, verbose=verbose, choices=choices
+            rows,
+            _label_columns(y),
+            r,
+            together,
+            learning,
+            streams,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            max_rows=max_rows,
+            choices=choices,
         )
-    copies = [X.copy() for _ in streams]
-    for copy, columns, rows, donors in fills:
-        copies[copy][np.ix_(rows, columns)] = X[np.ix_(donors, columns)]
-    return [
-        delete_at_random(copy, relative.filter_rates, rng, groups=together, overwrite=True)
-        for copy, rng in zip(copies, streams, strict=True)
-    ]
+    return list(rows.copies(fills, relative.filter_rates, together, streams))
 
 
 def fill_probabilities(probability: Array, expected: float) -> Array:
@@ -273,7 +297,7 @@ def fill_order(r: Array, *, most_first: bool = False) -> Array:
 
 
 def _fill(
-    X: Array,
+    X: SourceRows,
     labels: Array,
     r: Array,
     together: Array,
@@ -282,24 +306,27 @@ def _fill(
     *,
     n_jobs: int | None,
     verbose: int,
+    max_rows: int | None,
     choices: Choices,
 ) -> Iterator[Filled]:
     """Fill the features with r_j < 0 in a copy of X per stream, each given the others as they stand in that copy."""
-    folds = learning.permutation(len(X)) % choices.n_folds
+    folds = learning.permutation(X.shape[0]) % choices.n_folds
     start = time.perf_counter()
     _, first = np.unique(together, return_index=True)
     order = fill_order(r[first], most_first=choices.most_first)
-    table = _standardised(X)
+    table = X.standardised()
     tables = [table, *(table.copy() for _ in streams[1:])]
     # All copies have the same law, so what is learned from one serves all.
     learned_from = Columns(tables[0], labels, folds)
     for number, group in enumerate(order, start=1):
         columns = np.flatnonzero(together == group)
-        values = X[:, columns]
+        values = X.columns(columns)
         zeros = np.flatnonzero(~values.any(axis=1))
         expected = -r[columns[0]] * (len(values) - len(zeros))
         seed = int(learning.integers(2**31))
-        law = ConditionalLaw(learned_from, columns, values, folds, seed=seed, n_jobs=n_jobs, choices=choices)
+        law = ConditionalLaw(
+            learned_from, columns, values, folds, seed=seed, n_jobs=n_jobs, max_rows=max_rows, choices=choices
+        )
         fill = delayed(_fill_feature)
         filled = Parallel(n_jobs=n_jobs, require="sharedmem")(
             fill(table, columns, zeros, law, expected, rng) for table, rng in zip(tables, streams, strict=True)
@@ -324,12 +351,6 @@ def _fill_feature(
     donors = law.donors(table, rows, rng)
     table[np.ix_(columns, rows)] = table[np.ix_(columns, donors)]
     return rows, donors
-
-
-def _standardised(X: Array) -> Array:
-    """Columns of X on one scale, shape (d, n)."""
-    spread = X.std(axis=0)
-    return np.ascontiguousarray(((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).T)
 
 
 def _label_columns(y: Array) -> Array:

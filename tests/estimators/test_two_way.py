@@ -1,5 +1,7 @@
 """The two-way adjustment: its rows have the target's law, and it is the filter where there is nothing to fill."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -161,6 +163,60 @@ def test_frames_stay_frames_and_sparse_stays_sparse():
     np.testing.assert_array_equal(frame.to_numpy(), dense)
     np.testing.assert_array_equal(matrix.toarray(), dense)
     np.testing.assert_array_equal(labels, y)
+
+
+def test_a_cap_that_no_table_reaches_changes_nothing():
+    source, y, target, _ = shifted(n=800)
+    every, capped = (
+        TwoWayFilter(max_rows=m, random_state=0).fit_resample(source, y, X_target=target)[0] for m in (None, 800)
+    )
+    np.testing.assert_array_equal(capped, every)
+
+
+def test_trees_learn_from_as_many_rows_as_the_cap_says():
+    source, y, target, _ = shifted(n=3000)
+    rows = TwoWayFilter(max_rows=400, random_state=0).fit_resample(source, y, X_target=target)[0]
+    np.testing.assert_allclose((rows != 0).mean(axis=0), (target != 0).mean(axis=0), atol=0.02)
+    folds = np.arange(3000) % 2
+    law, table = law_of_first(source[:, [2, 0, 1]], y[:, None], folds, max_rows=400)
+    assert law._forest.estimators_[0].tree_.weighted_n_node_samples[0] == 400
+    assert [tree.tree_.n_node_samples[0] for tree in law._classifiers] == [400, 400]
+    zeros = np.flatnonzero(source[:, 2] == 0)
+    donors = law.donors(table, zeros, np.random.default_rng(0))
+    # Only rows that the forest learned from, all of which have a value; the two folds judge each other.
+    assert len(np.unique(donors)) <= 400 and (source[donors, 2] != 0).all()
+
+
+def test_a_cap_leaves_a_rare_value_its_donors():
+    """A sample of rows would hold a tenth of them."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.where(np.arange(5000) % 50 == 0, rng.normal(size=5000), 0), rng.normal(size=5000)])
+    law, table = law_of_first(rows, rng.normal(size=(5000, 1)), np.arange(5000) % 2, max_rows=500)
+    assert len(np.unique(law.donors(table, np.flatnonzero(rows[:, 0] == 0), rng))) > 90
+
+
+@pytest.mark.parametrize("max_rows", [99, 0, 2.5])
+def test_a_cap_below_a_hundred_is_refused(max_rows):
+    source, y, target, _ = shifted(n=300)
+    with pytest.raises(ValueError, match="'max_rows' parameter of TwoWayFilter must be an int in the range"):
+        TwoWayFilter(max_rows=max_rows).fit_resample(source, y, X_target=target)
+
+
+def test_sparse_rows_are_dense_once_per_draw():
+    rng = np.random.default_rng(0)
+    X = (rng.random((12_000, 60)) < 0.05).astype(float)
+    source, target = (sparse.csr_array(apply_missingness(X, m, random_state=k)) for k, m in enumerate((0.1, 0.1)))
+    y = X[:, 0] + rng.normal(size=len(X))
+    # One feature to fill.
+    source[:, [1]] = source[:, [1]].multiply(rng.random((12_000, 1)) < 0.5)
+    source.eliminate_zeros()
+    tracemalloc.start()
+    rows, _ = TwoWayFilter(random_state=0).fit_resample(source, y, X_target=target)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert rows.nnz < 60_000
+    # The standardised table, and what folds copy of it; with rows and scaling made dense it was more than four.
+    assert peak < 3 * 8 * X.size
 
 
 def test_same_seed_same_rows():

@@ -1,0 +1,143 @@
+"""Growth with rows of the closed form, `check_ucar` and the two-way filter, beside scikit-learn fits of the same rows.
+
+python -m benchmarks.at_scale [--rows N ...] [--columns N] [--csv FILE] [--toy]
+
+Tables are those of `benchmarks.two_way_rows`. Each measurement has a process of its own: processor seconds of the
+method and, in turn with it, of a scikit-learn estimator's fit to the labelled source rows, and peak memory above that
+with both tables loaded, as a multiple of these too. The closed form stands beside `LinearRegression`; `check_ucar` and
+the two-way filter, both of which look at all columns' dependence, beside `HistGradientBoostingRegressor`. A figure is
+drawn beside the table. Wide sparse tables are in `benchmarks.wide`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
+
+from benchmarks.scaling import ROOT, peak_memory
+from benchmarks.toy import read_arguments
+from benchmarks.two_way_rows import simulate
+from dams import ClosedFormRegressor, TwoWayFilter, apply_missingness, check_ucar
+from dams.missingness import FreeRates
+
+Array = np.ndarray
+Fit = Callable[[Array, Array, Array], object]
+REFERENCES: dict[str, Fit] = {
+    "LinearRegression": lambda source, y, _: LinearRegression().fit(source, y),
+    "HistGradientBoostingRegressor": lambda source, y, _: HistGradientBoostingRegressor(random_state=0).fit(source, y),
+}
+METHODS: dict[str, tuple[Fit, str]] = {
+    "closed form": (
+        lambda source, y, target: ClosedFormRegressor().fit(source, y, X_target=target),
+        "LinearRegression",
+    ),
+    "check_ucar": (
+        lambda source, y, target: check_ucar(source, target, random_state=0),
+        "HistGradientBoostingRegressor",
+    ),
+    "two-way filter": (
+        lambda source, y, target: TwoWayFilter(random_state=0).fit_resample(source, y, X_target=target),
+        "HistGradientBoostingRegressor",
+    ),
+}
+# The first fit loads libraries.
+WARM_UP = 500
+
+
+def save_tables(folder: Path, n: int, d: int) -> None:
+    """Write source and target rows, and the labels of the source."""
+    rng = np.random.default_rng(2023)
+    X, y = simulate(2 * n, d, rng)
+    for part, rows, rates in zip(("source", "target"), (X[:n], X[n:]), FreeRates().sample(d, rng), strict=True):
+        np.save(folder / f"{part}.npy", apply_missingness(rows, rates, random_state=rng))
+    np.save(folder / "y.npy", y[:n])
+
+
+def run_one(what: str, folder: Path) -> tuple[float, float, float]:
+    """Return processor seconds of the method and of its reference, and MB above the tables."""
+    source, y, target = (np.load(folder / f"{part}.npy") for part in ("source", "y", "target"))
+    fit, name = METHODS[what]
+    for run in (REFERENCES[name], fit):
+        run(source[:WARM_UP], y[:WARM_UP], target[:WARM_UP])
+    before, seconds = peak_memory(), []
+    for run in (fit, REFERENCES[name]):
+        start = time.process_time()
+        run(source, y, target)
+        seconds.append(time.process_time() - start)
+        # The memory of the method alone.
+        if run is fit:
+            memory = peak_memory() - before
+    return seconds[0], seconds[1], memory
+
+
+def measure(what: str, folder: Path, n: int, d: int) -> dict[str, object]:
+    """`run_one` in a process of its own, on one core."""
+    command = [sys.executable, "-m", "benchmarks.at_scale", "--one", what, str(folder)]
+    answer = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    seconds, reference, memory = map(float, answer.split())
+    row = {"what": what, "rows": n, "columns": d, "seconds": seconds, "against": METHODS[what][1]}
+    tables_mb = 2 * 8 * n * d / 1e6
+    memory *= 2**20 / 1e6
+    row |= {"reference_seconds": reference, "ratio": seconds / reference}
+    return row | {"memory_mb": memory, "memory_in_tables": memory / tables_mb}
+
+
+def draw(table: pd.DataFrame, file: Path) -> None:
+    """Draw seconds and memory against rows, on doubled scales."""
+    from dams.report.figures import legend_below, line_of, new_figure, save_figure
+
+    looks = dict(zip(METHODS, ("closed_form", "nonparametric", "two_way"), strict=True))
+    figure, axes = new_figure(1, 2, width=7, height=3)
+    for panel, measured, title in zip(
+        axes[0], ("seconds", "memory_mb"), ("processor seconds", "memory above the tables, MB"), strict=True
+    ):
+        for what, part in table.groupby("what", sort=False):
+            panel.plot(part["rows"], part[measured].clip(lower=1e-3), label=what, **line_of(looks[what]).options())
+        if measured == "seconds":
+            for name, part in table.drop_duplicates(["against", "rows"]).groupby("against", sort=False):
+                style = ":" if name == "LinearRegression" else "--"
+                panel.plot(part["rows"], part["reference_seconds"], color="0.5", linestyle=style, label=name)
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.set_xlabel("rows of each domain")
+        panel.set_ylabel(title)
+    legend_below(figure, axes[0, 0], columns=3)
+    save_figure(figure, [file])
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.at_scale", description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000])
+    parser.add_argument("--columns", type=int, default=40)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    toy = {"rows": [600], "columns": 5}
+    arguments = read_arguments(parser, argv, csv="write the table, and the figure beside it", **toy)
+    if arguments.one:
+        what, folder = arguments.one
+        print(*run_one(what, Path(folder)))
+        return
+    rows = []
+    for n in arguments.rows:
+        with TemporaryDirectory() as folder:
+            save_tables(Path(folder), n, arguments.columns)
+            for what in METHODS:
+                rows.append(measure(what, Path(folder), n, arguments.columns))
+                print(pd.DataFrame(rows[-1:]).round(2).to_string(index=False, header=len(rows) == 1), flush=True)
+    table = pd.DataFrame(rows)
+    if arguments.csv:
+        table.to_csv(arguments.csv, index=False, float_format="%.4g")
+        draw(table, Path(arguments.csv).with_suffix(".svg"))
+
+
+if __name__ == "__main__":
+    main()
