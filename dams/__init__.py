@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     )
     from dams.missingness import FreeRates, NestedRates, OpposingRates, apply_missingness
     from dams.relative import RelativeMissingness, estimate_relative_missingness
+    from dams.target_risk import (
+        TargetRisk,
+        TargetRiskComparison,
+        compare_target_risk,
+        target_risk,
+        target_risk_scorer,
+    )
 
 __version__ = "0.1.0"
 
@@ -33,12 +40,17 @@ _EXPORTS = {
     "OpposingRates": "dams.missingness",
     "RelativeMissingness": "dams.relative",
     "Summary": "dams.estimators",
+    "TargetRisk": "dams.target_risk",
+    "TargetRiskComparison": "dams.target_risk",
     "TwoWayFilter": "dams.estimators",
     "TwoWayEstimator": "dams.estimators",
     "UCARReport": "dams.diagnostics",
     "apply_missingness": "dams.missingness",
     "check_ucar": "dams.diagnostics",
+    "compare_target_risk": "dams.target_risk",
     "estimate_relative_missingness": "dams.relative",
+    "target_risk": "dams.target_risk",
+    "target_risk_scorer": "dams.target_risk",
 }
 
 __all__ = [
@@ -50,12 +62,17 @@ __all__ = [
     "OpposingRates",
     "RelativeMissingness",
     "Summary",
+    "TargetRisk",
+    "TargetRiskComparison",
     "TwoWayEstimator",
     "TwoWayFilter",
     "UCARReport",
     "apply_missingness",
     "check_ucar",
+    "compare_target_risk",
     "estimate_relative_missingness",
+    "target_risk",
+    "target_risk_scorer",
 ]
 
 
