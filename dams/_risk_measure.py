@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dams._influence import Domains
+from dams._influence import Domains, Influence
 from dams._risk_losses import Loss
 from dams._risk_rows import StandIns, present_units
 
@@ -63,33 +63,35 @@ def stack_terms(terms: Sequence[Terms], order: Array) -> Terms:
 
 @dataclass(frozen=True)
 class Measured:
-    """Risks of k models and the covariance of their errors; θ, the weight of b."""
+    """Risks of k models, what their errors are made of, and θ, the weight of b."""
 
     risk: Array
-    covariance: Array
+    influence: Influence
     theta: Array
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard errors of the risks."""
+        return np.array([self.influence.standard_error(one) for one in np.eye(len(self.risk))])
 
 
 def combine(terms: Terms, domains: Domains, *, theta: float | None = None) -> Measured:
-    """Return the risks and their covariance; θ is chosen for each model unless it is given."""
-    k = terms.moved.shape[1]
-    zeros = np.zeros_like(terms.unrelated)
-    if theta is None:
-        # Var(A − θ B), A and B the estimates of E_s[T ℓ] and of E_s[T b] − E_t[b] = 0.
-        joint = domains.covariance(
-            np.hstack([terms.moved, terms.moved_unrelated]),
-            np.hstack([zeros, -terms.unrelated]),
-            np.hstack([terms.gradient, terms.gradient_unrelated]),
-        )
-        between, own = np.diagonal(joint[:k, k:]), np.diagonal(joint[k:, k:])
-        chosen = np.clip(np.divide(between, own, out=np.zeros(k), where=own > 0), 0.0, 1.0)
-    else:
-        chosen = np.full(k, theta)
+    """Return the risks and what their errors are made of; θ is chosen for each model unless it is given."""
+    chosen = _best_theta(terms, domains) if theta is None else np.full(terms.moved.shape[1], theta)
     of_source = terms.moved - chosen * terms.moved_unrelated
     of_target = chosen * terms.unrelated
     gradient = terms.gradient - chosen * terms.gradient_unrelated
     risk = of_source.mean(axis=0) + of_target.mean(axis=0)
-    return Measured(risk, domains.covariance(of_source, of_target, gradient), chosen)
+    return Measured(risk, domains.influence(of_source, of_target, gradient), chosen)
+
+
+def _best_theta(terms: Terms, domains: Domains) -> Array:
+    """θ with the least Var(A − θ B), A and B the estimates of E_s[T ℓ] and of E_s[T b] − E_t[b] = 0."""
+    first = domains.influence(terms.moved, np.zeros_like(terms.unrelated), terms.gradient)
+    second = domains.influence(terms.moved_unrelated, -terms.unrelated, terms.gradient_unrelated)
+    between = np.sum(first.source * second.source, axis=0) + np.sum(first.target * second.target, axis=0)
+    own = np.sum(np.square(second.source), axis=0) + np.sum(np.square(second.target), axis=0)
+    return np.clip(np.divide(between, own, out=np.zeros_like(own), where=own > 0), 0.0, 1.0)
 
 
 def terms_by_rows(
@@ -154,12 +156,12 @@ def _gradient(
     """
     present = present_units(some.X, unit)
     chosen, which = [], []
-    for number in np.flatnonzero(domains.estimated & (domains.r < 1)):
-        have = np.flatnonzero(present[:, number])
+    for column in np.flatnonzero(domains.estimated & (domains.r < 1)):
+        have = np.flatnonzero(present[:, column])
         if len(have) > quota:
             have = rng.choice(have, quota, replace=False)
         chosen.append(have)
-        which.append(np.full(len(have), number))
+        which.append(np.full(len(have), column))
     out = np.zeros((2, len(domains.r), len(models)))
     if not sum(map(len, chosen)):
         return out
@@ -168,7 +170,9 @@ def _gradient(
     change = _losses(models, loss, as_table(without), y[some.row[rows]]) - losses[:, rows]
     scale = present.sum(axis=0) / np.maximum(np.bincount(units, minlength=len(domains.r)), 1)
     weight = some.weight[rows] * (scale / np.where(domains.r < 1, 1 - domains.r, 1.0))[units]
-    np.add.at(out, (slice(None), units), weight[:, None] * change)
+    for number in range(len(models)):
+        for kind in range(2):
+            out[kind, :, number] = np.bincount(units, weight * change[kind, :, number], len(domains.r))
     return out
 
 

@@ -58,11 +58,11 @@ def present_units(X: Array, unit: Array) -> Array:
 def signed_stand_ins(X: Array, r: Array, unit: Array, n_draws: int, rng: np.random.Generator) -> Iterator[StandIns]:
     """Expand rows by the signed kernel, some at a time, and yield what stands for them.
 
-    A row with k units to delete becomes all 2^k rows, exactly, where these are at most `n_draws`. Of other rows the
-    units with the largest variance are expanded in this way, and the others drawn: deleted with probability r_u where
-    r_u ≥ 0; with probability |r_u|/(1 + 2|r_u|) and weights ±(1 + 2|r_u|) where r_u < 0, which has the least variance
-    of all signed draws. Four such draws per row are stratified, unit by unit. The row as it is takes the weight that
-    the others leave of 1: so what no deletion changes has no random error at all.
+    A row with k units to delete becomes all 2^k rows, exactly, up to a largest k that leaves `n_draws` rows per source
+    row on average. Of other rows the units with the largest variance are expanded in this way, and the rest drawn:
+    deleted with probability r_u where r_u ≥ 0; with probability |r_u|/(1 + 2|r_u|) and weights ±(1 + 2|r_u|) where
+    r_u < 0, which has the least variance of all signed draws. Four such draws per row are stratified, unit by unit. The
+    row as it is takes the weight that the others leave of 1: so what no deletion changes has no random error at all.
 
     Parameters
     ----------
@@ -72,24 +72,32 @@ def signed_stand_ins(X: Array, r: Array, unit: Array, n_draws: int, rng: np.rand
     unit : array of shape (d,)
         The number of each column's unit.
     n_draws : int
-        Rows that one source row may become, besides itself.
+        Rows that one source row becomes, on average and at most.
     """
-    depth = max(int(np.log2(n_draws)), 0)
-    step = max(1, ENTRIES_AT_ONCE // (X.shape[1] * (n_draws + 1)))
-    for start in range(0, len(X), step):
-        rows = np.arange(start, min(start + step, len(X)))
-        rate = np.broadcast_to(r if r.ndim == 1 else r[rows], (len(rows), r.shape[-1]))
-        active = present_units(X[rows], unit) & (rate != 0)
-        count = active.sum(axis=1)
+    rate = np.broadcast_to(r, (len(X), r.shape[-1]))
+    active = present_units(X, unit) & (rate != 0)
+    count = active.sum(axis=1)
+    depth = _depth(count, n_draws)
+    size = np.minimum(count, depth + 1)
+    chunk = np.cumsum(2.0**size) * X.shape[1] // ENTRIES_AT_ONCE
+    for rows in np.split(np.arange(len(X)), np.flatnonzero(np.diff(chunk)) + 1):
         parts = []
-        for size in np.unique(np.minimum(count, depth + 1)):
-            some = np.flatnonzero(np.minimum(count, depth + 1) == size)
-            if size <= depth:
-                deleted, weight = _expand(rate[some], active[some], size)
+        for k in np.unique(size[rows]).tolist():
+            some = rows[size[rows] == k]
+            if k <= depth:
+                deleted, weight = _expand(rate[some], active[some], k)
             else:
-                deleted, weight = _draw(rate[some], active[some], n_draws, rng)
-            parts.append(_apply(X, rows[some], deleted, weight, unit))
+                deleted, weight = _draw(rate[some], active[some], 2**depth, rng)
+            parts.append(_apply(X, some, deleted, weight, unit))
         yield StandIns(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _depth(count: Array, n_draws: int) -> int:
+    """Most units of a row that are expanded, so that there are `n_draws` rows per row on average."""
+    depth = int(np.log2(n_draws))
+    while depth < count.max(initial=0) and np.mean(2.0 ** np.minimum(count, depth + 1)) <= n_draws:
+        depth += 1
+    return depth
 
 
 def _ranked(rate: Array, active: Array, size: int) -> Array:

@@ -43,9 +43,7 @@ FEW = 50
 class Study:
     """Risks of k models in the target, and what they were measured with."""
 
-    risk: Array
-    covariance: Array
-    quantile: Any
+    measured: Measured
     source_risk: Array
     scale: Array
     loss: str
@@ -56,26 +54,26 @@ class Study:
     n_source: int
     n_target: int
 
-    @property
-    def standard_error(self) -> Array:
-        """Standard errors of the risks."""
-        return np.sqrt(np.diagonal(self.covariance))
-
     def limits(self, confidence: float) -> tuple[Array, Array]:
         """Limits of each risk on its own; none below zero where no loss is."""
-        half = self.quantile(confidence) * self.standard_error
-        low = self.risk - half
-        return np.maximum(low, 0.0) if self.is_nonnegative else low, self.risk + half
+        low, high = self._limits(self.measured.risk, np.eye(len(self.measured.risk)), confidence)
+        return np.maximum(low, 0.0) if self.is_nonnegative else low, high
 
     def differences(self, reference: int, confidence: float) -> tuple[Array, Array, Array, Array]:
         """Risks minus that of one model, with standard errors and limits that hold for all others at once."""
-        variance = np.diagonal(self.covariance)
-        between = np.maximum(variance + variance[reference] - 2 * self.covariance[:, reference], 0.0)
-        between[reference] = 0.0
-        level = 1 - (1 - confidence) / max(len(self.risk) - 1, 1)
-        gap, error = self.risk - self.risk[reference], np.sqrt(between)
-        half = self.quantile(level) * error
-        return gap, error, gap - half, gap + half
+        risk = self.measured.risk
+        contrasts = np.eye(len(risk)) - np.eye(len(risk))[reference]
+        level = 1 - (1 - confidence) / max(len(risk) - 1, 1)
+        error = np.array([self.measured.influence.standard_error(one) for one in contrasts])
+        return risk - risk[reference], error, *self._limits(risk - risk[reference], contrasts, level)
+
+    def _limits(self, estimates: Array, contrasts: Array, confidence: float) -> tuple[Array, Array]:
+        limits = [
+            self.measured.influence.limits(float(estimate), contrast, confidence)
+            for estimate, contrast in zip(estimates, contrasts, strict=True)
+        ]
+        low, high = np.array(limits).T
+        return low, high
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ def study(
         return combine(made, tables.domains, theta=1.0), _scale(measure, made)
 
     result, scale = filled() if method == "filled" else signed()
-    errors = np.sqrt(np.diagonal(result.covariance))
+    errors = result.standard_error
     too_noisy = method != "filled" and bool((errors > NOISY * scale).any())
     taken = "filled" if method == "filled" or (method == "auto" and too_noisy) else "signed"
     reason = _reason(method, taken, too_noisy, float((errors / scale).max()), exact=bool(linear.all()))
@@ -153,9 +151,7 @@ def study(
         if taken == "filled":
             result, scale = filled()
     return Study(
-        risk=result.risk,
-        covariance=result.covariance,
-        quantile=tables.domains.quantile,
+        measured=result,
         source_risk=source_risk,
         scale=scale,
         loss=measure.name,
@@ -278,7 +274,7 @@ def _signed_terms(
     """Return the terms of all models, those of linear ones exactly."""
     made = []
     for which, exact in ((linear, True), (~linear, False)):
-        some = [Part(part.rows, [part.models[j] for j in np.flatnonzero(which)]) for part in parts]
+        some = [Part(part.rows, [part.models[j] for j in np.flatnonzero(which).tolist()]) for part in parts]
         if not which.any():
             continue
         if exact:

@@ -219,8 +219,7 @@ def target_risk(
         Cross-fit: the model is cloned and fitted on each training part, with `X_target` where its `fit` takes it, and
         judged on the other part. An integer deals rows at random, groups of rows as a whole. None: it is fitted.
     n_draws : int
-        Rows that one source row may become in "signed"; a power of two is used fully. Rows with at most log2(n_draws)
-        values to delete are exact.
+        Rows that one source row becomes in "signed", on average and at most. Rows with few values to delete are exact.
     confidence : float
         Level of the interval.
     always_recorded, column_groups, groups, groups_target
@@ -273,8 +272,8 @@ def target_risk(
     )
     low, high = found.limits(confidence)
     return TargetRisk(
-        estimate=float(found.risk[0]),
-        standard_error=float(found.standard_error[0]),
+        estimate=float(found.measured.risk[0]),
+        standard_error=float(found.measured.standard_error[0]),
         interval=(float(low[0]), float(high[0])),
         scale=float(found.scale[0]),
         source_risk=float(found.source_risk[0]),
@@ -371,8 +370,8 @@ def compare_target_risk(
     low, high = found.limits(confidence)
     table = pd.DataFrame(
         {
-            "estimate": found.risk,
-            "standard_error": found.standard_error,
+            "estimate": found.measured.risk,
+            "standard_error": found.measured.standard_error,
             "lower": low,
             "upper": high,
             "source_risk": found.source_risk,
@@ -382,16 +381,18 @@ def compare_target_risk(
     against = found.differences(names.index(first), confidence)
     for name, values in zip(("", "_standard_error", "_lower", "_upper"), against, strict=True):
         table[f"difference{name}"] = values
-    winner = int(found.risk.argmin())
+    winner = int(found.measured.risk.argmin())
     clearly = found.differences(winner, confidence)[2] > 0
-    better = table.loc[names[winner], "difference_upper"] < 0
+    better = against[3][winner] < 0
     return TargetRiskComparison(
         table=table,
         best=names[winner],
         reference=first,
         choice=names[winner] if better else first,
         rivals=[name for j, name in enumerate(names) if j != winner and not clearly[j]],
-        differences=pd.DataFrame(np.subtract.outer(found.risk, found.risk), index=names, columns=names),
+        differences=pd.DataFrame(
+            np.subtract.outer(found.measured.risk, found.measured.risk), index=names, columns=names
+        ),
         **_shared(found, confidence),
     )
 
