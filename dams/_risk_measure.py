@@ -1,4 +1,4 @@
-"""Risks of several predictors in the target, with their covariance: what `dams.target_risk` reports.
+"""Risks of several predictors in the target, with their covariance: what `dams.risk` reports.
 
 For any function b of covariates alone, E_t[b(X̃)] is both a mean over the target's rows and E_s[T b]. So
 
@@ -31,7 +31,7 @@ class Part:
     """Some held-out rows and models that did not see them; without cross-fitting, all rows."""
 
     rows: Array
-    models: Sequence[Any]
+    models: list[Any]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How `dams.target_risk` goes about it: what is checked, which models meet which rows, which method is taken."""
+"""How `dams.risk` goes about it: what is checked, which models meet which rows, which method is taken."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def study(
     groups_target: Any,
     random_state: Any,
 ) -> Study:
-    """Measure the risks of models in the target; the parameters are those of `dams.target_risk.target_risk`."""
+    """Measure the risks of models in the target; the parameters are those of `dams.risk.target_risk`."""
     if method not in ("auto", "signed", "filled"):
         raise ValueError(f"method must be 'auto', 'signed' or 'filled', got {method!r}.")
     if not 0 < confidence < 1:
@@ -117,11 +117,13 @@ def study(
     if not isinstance(n_draws, Integral) or n_draws < 1:
         raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
     learning, (drawing,) = draw_streams(random_state, 1)
-    tables = _read(*rows, known=known, groups=groups, groups_target=groups_target)
+    tables = read_tables(*rows, known=known, groups=groups, groups_target=groups_target)
     parts = _deal(models, tables, cv, groups, groups_target, learning)
     judged = [model for part in parts for model in part.models]
     measure = resolve_loss(loss, tables.y, is_classifier=all(hasattr(model, "predict_proba") for model in judged))
-    linear = _are_linear(parts, measure, tables)
+    # Exact by moments are linear models, of the squared loss, in every part.
+    linear = np.all([are_linear(part.models, tables) for part in parts], axis=0)
+    linear &= measure.name == "squared" and measure.function is None
     source_risk = _source_risk(parts, measure, tables)
 
     def signed() -> tuple[Measured, Array]:
@@ -164,7 +166,7 @@ def study(
     )
 
 
-def _read(
+def read_tables(
     X_source: Any, y_source: Any, X_target: Any, *, known: dict[str, Any], groups: Any, groups_target: Any
 ) -> Tables:
     names = column_names(X_source)
@@ -207,9 +209,8 @@ def _deal(
         cv = KFold(**shuffled) if together is None else GroupKFold(**shuffled)
     if not hasattr(cv, "split"):
         raise ValueError(f"cv must be a number of folds, a splitter of scikit-learn or None, got {cv!r}.")
-    ids = every if together is None else together
     parts, seen = [], np.zeros(len(every), dtype=int)
-    for train, test in cv.split(tables.source, tables.y, ids):
+    for train, test in cv.split(tables.source, tables.y, together):
         seen[test] += 1
         fitted = [_fit(model, tables, train, groups, groups_target) for model in models.values()]
         parts.append(Part(np.asarray(test), fitted))
@@ -242,15 +243,11 @@ def _some(values: Any, rows: Array) -> Any:
     return None if values is None else _safe_indexing(values, rows)
 
 
-def _are_linear(parts: list[Part], loss: Loss, tables: Tables) -> Array:
-    """Which models are exact by moments: linear ones, of the squared loss, in every part."""
-    found = np.zeros(len(parts[0].models), dtype=bool)
-    if loss.name == "squared" and loss.function is None:
-        shown = tables.source[:FEW]
-        table = tables.as_table(shown)
-        for number in range(len(found)):
-            found[number] = all(is_linear(part.models[number], shown, table) for part in parts)
-    return found
+def are_linear(models: list[Any], tables: Tables) -> Array:
+    """Which models predict a + xβ."""
+    shown = tables.source[:FEW]
+    table = tables.as_table(shown)
+    return np.array([is_linear(model, shown, table) for model in models])
 
 
 def _source_risk(parts: list[Part], loss: Loss, tables: Tables) -> Array:

@@ -239,7 +239,7 @@ def target_risk(
     See Also
     --------
     compare_target_risk : Several models, with intervals of their differences.
-    dams.sensitivity : What if loss depends on the outcome.
+    check_sensitivity : What if loss depends on the outcome.
 
     Examples
     --------
