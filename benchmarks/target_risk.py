@@ -3,7 +3,7 @@
 python -m benchmarks.target_risk [--laws WORD ...] [--families WORD ...] [--draws N] [--seed N] [--csv FILE] [--toy]
 
 Every draw has coefficients, rates (of each column 0 to .3 in one place and .4 to .8 in the other, by a coin, so that r
-has both signs), n source rows to train on, n held-out ones, n target rows, and 100,000 labelled target rows that tell
+has both signs), n source rows to train on, n held-out ones, n target rows, and 60,000 labelled target rows that tell
 the truth. In each law several columns measure the same thing, so that one that is lost more makes another worth more:
 "values", seven real numbers; "counts", eight skewed counts; "flags", twelve 0/1 columns; "mixture", ten columns of
 three kinds of patients, on which nothing was developed; "many", thirty flags, where the signed kernel is expected to be
@@ -32,6 +32,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ from benchmarks.toy import read_arguments
 from dams import ClosedFormRegressor, FilteredEstimator, TwoWayEstimator, compare_target_risk
 
 SEED = 20260
-N_TRUTH = 100_000
+N_TRUTH = 60_000
 # Of every column the lower rate and the higher one, uniformly between these; a coin says which place has which.
 RATES = [0.0, 0.4], [0.3, 0.8]
 TIE = 0.005
@@ -215,29 +216,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.target_risk", description=__doc__)
     parser.add_argument("--laws", nargs="+", default=list(LAWS), choices=LAWS)
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
-    parser.add_argument("--sizes", nargs="+", type=int, default=[4000, 16000])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[16000, 4000])
     parser.add_argument("--draws", type=int, default=20, help="of linear and logistic models; of boosted ones half")
     parser.add_argument("--truth", type=int, default=N_TRUTH, help="labelled target rows that tell the truth")
     parser.add_argument("--seed", type=int, default=SEED)
     toy = {"laws": ["values", "flags"], "sizes": [300], "draws": 2, "truth": 1000}
     arguments = read_arguments(parser, argv, csv="write the summary", **toy)
     summary = []
-    for law in arguments.laws:
-        for family in arguments.families:
-            for n in arguments.sizes:
-                draws = -(-arguments.draws // (2 if family == "boosted" else 1))
-                cells = []
-                for draw in range(draws):
-                    key = [arguments.seed, draw, n, *f"{law} {family}".encode()]
-                    cell = Cell(law, n, key, classes=family == "logistic", n_truth=arguments.truth)
-                    with warnings.catch_warnings():
-                        # Too noisy, improper: counted, not told.
-                        warnings.simplefilter("ignore", UserWarning)
-                        cells.append(measure(cell, family))
-                summary.append({"law": law, "family": family, "n": n, **summarise(pd.concat(cells))})
-                print(pd.DataFrame(summary[-1:]).round(3).to_string(index=False, header=len(summary) == 1), flush=True)
-                if arguments.csv:
-                    pd.DataFrame(summary).to_csv(arguments.csv, index=False, float_format="%.4f")
+    for n, law, family in product(arguments.sizes, arguments.laws, arguments.families):
+        cells = []
+        for draw in range(-(-arguments.draws // (2 if family == "boosted" else 1))):
+            key = [arguments.seed, draw, n, *f"{law} {family}".encode()]
+            cell = Cell(law, n, key, classes=family == "logistic", n_truth=arguments.truth)
+            with warnings.catch_warnings():
+                # Too noisy, improper: counted, not told.
+                warnings.simplefilter("ignore", UserWarning)
+                cells.append(measure(cell, family))
+        summary.append({"law": law, "family": family, "n": n, **summarise(pd.concat(cells))})
+        print(pd.DataFrame(summary[-1:]).round(3).to_string(index=False, header=len(summary) == 1), flush=True)
+        if arguments.csv:
+            pd.DataFrame(summary).to_csv(arguments.csv, index=False, float_format="%.4f")
 
 
 if __name__ == "__main__":

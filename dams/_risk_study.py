@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +32,8 @@ from dams.relative import RelativeMissingness, from_tables
 
 Array = np.ndarray
 
-# A signed estimate is too noisy where its standard error exceeds this share of the best constant predictor's risk.
+# A signed estimate is too noisy where its standard error exceeds this share of the best constant predictor's risk, or of
+# the estimate itself if that is larger: a predictor that is clearly worse than a constant need not be known precisely.
 NOISY = 0.1
 # Copies of the held-out rows that are filled and filtered.
 N_FILLED = 3
@@ -144,10 +146,10 @@ def study(
         return combine(made, tables.domains, theta=1.0), _scale(measure, made)
 
     result, scale = filled() if method == "filled" else signed()
-    errors = result.standard_error
-    too_noisy = method != "filled" and bool((errors > NOISY * scale).any())
+    relative_error = float((result.standard_error / np.maximum(scale, np.abs(result.risk))).max())
+    too_noisy = method != "filled" and not relative_error <= NOISY
     taken = "filled" if method == "filled" or (method == "auto" and too_noisy) else "signed"
-    reason = _reason(method, taken, too_noisy, float((errors / scale).max()), exact=bool(linear.all()))
+    reason = _reason(method, taken, too_noisy, relative_error, exact=bool(linear.all()))
     if too_noisy:
         warn_user(reason)
         if taken == "filled":
@@ -207,11 +209,19 @@ def _deal(
         seed = int(rng.integers(2**31))
         shuffled = {"n_splits": int(cv), "shuffle": True, "random_state": seed}
         cv = KFold(**shuffled) if together is None else GroupKFold(**shuffled)
-    if not hasattr(cv, "split"):
+    if isinstance(cv, str) or not hasattr(cv, "split"):
         raise ValueError(f"cv must be a number of folds, a splitter of scikit-learn or None, got {cv!r}.")
     parts, seen = [], np.zeros(len(every), dtype=int)
-    for train, test in cv.split(tables.source, tables.y, together):
+    with warnings.catch_warnings():
+        # Whether a splitter keeps groups whole is seen below, whatever it says.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        splits = list(cv.split(tables.source, tables.y, together))
+    for train, test in splits:
         seen[test] += 1
+        if together is not None and np.intersect1d(together[train], together[test]).size:
+            raise ValueError(
+                "cv puts rows of one group on both sides of a split: use GroupKFold, or a number of folds."
+            )
         fitted = [_fit(model, tables, train, groups, groups_target) for model in models.values()]
         parts.append(Part(np.asarray(test), fitted))
     if (seen != 1).any():
@@ -311,8 +321,8 @@ def _reason(method: str, taken: str, too_noisy: bool, error: float, *, exact: bo
     if not too_noisy:
         return "The signed kernel, exact for linear models." if exact else "The signed kernel on held-out rows."
     found = (
-        f"The signed estimate is too noisy: its standard error is {error:.2g} times the risk of a constant predictor, "
-        f"more than {NOISY:g}."
+        f"The signed estimate is too noisy: its standard error is {error:.2g} times the risk, or that of a constant "
+        f"predictor if it is larger; more than {NOISY:g}."
     )
     if taken == "filled":
         return (

@@ -51,7 +51,8 @@ class TargetRisk:
     reason : str
         Why this method.
     too_noisy : bool
-        Whether the signed estimate is too noisy to be of use: its standard error exceeds a tenth of `scale`.
+        Whether the signed estimate is too noisy to be of use: its standard error exceeds a tenth of the estimate, and
+        of `scale`.
     scale : float
         The risk of the best constant predictor, the same in source and target; of a loss of one's own the risk with
         labels that have nothing to do with the rows.
@@ -214,7 +215,8 @@ def target_risk(
         models give probabilities, "squared" otherwise. "brier" is (p − y)² for two classes.
     method : "auto", "signed" or "filled"
         "auto" takes "signed", and "filled" where the signed estimate is too noisy: where its standard error exceeds a
-        tenth of the risk of the best constant predictor. The two are described at the top of this module.
+        tenth of the risk of the best constant predictor, and of the estimate. Of several models the noisiest decides.
+        The two methods are described at the top of this module.
     cv : int, splitter or None
         Cross-fit: the model is cloned and fitted on each training part, with `X_target` where its `fit` takes it, and
         judged on the other part. An integer deals rows at random, groups of rows as a whole. None: it is fitted.
