@@ -32,8 +32,8 @@ from dams.relative import RelativeMissingness, from_tables
 
 Array = np.ndarray
 
-# A signed estimate is too noisy where its standard error exceeds this share of the best constant predictor's risk, or of
-# the estimate itself if that is larger: a predictor that is clearly worse than a constant need not be known precisely.
+# A signed estimate is too noisy where its standard error exceeds this share of the best constant predictor's risk, or
+# of the estimate itself if that is larger: a predictor that is clearly worse than a constant need not be known better.
 NOISY = 0.1
 # Copies of the held-out rows that are filled and filtered.
 N_FILLED = 3

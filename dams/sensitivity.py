@@ -41,7 +41,7 @@ Array = np.ndarray
 # Γ beyond which an answer is "at any Γ": an outcome that changes recording a hundredfold.
 LARGEST = 100.0
 # Relative tolerance of the Γ at which adapting stops paying.
-TOLERANCE = 1e-6
+TOLERANCE = 1e-5
 # Γ of the table and the picture unless others are asked for.
 GAMMAS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 
@@ -194,18 +194,37 @@ class Sensitivity:
 
     def _bounds(self, line: _Line, gamma: float) -> tuple[float, float, float, float]:
         """Least and largest value, and the outer limits of the two."""
-        found = []
-        for largest in (False, True):
-            lambdas = self._corner(line, gamma, largest=largest)
-            influence = self._tables.domains.influence(
-                (line.of_source + line.of_source_by_unit @ lambdas)[:, None],
-                line.of_target[:, None],
-                (line.gradient * lambdas)[:, None],
-            )
-            value = line.at(lambdas)
-            found.append((value, influence.limits(value, np.ones(1), self.confidence)))
-        (low, low_limits), (high, high_limits) = found
-        return low, high, low_limits[0], high_limits[1]
+        low, high = (line.at(self._corner(line, gamma, largest=largest)) for largest in (False, True))
+        return low, high, self._limit(line, gamma, largest=False), self._limit(line, gamma, largest=True)
+
+    def _limit(self, line: _Line, gamma: float, *, largest: bool) -> float:
+        """Lower limit of the least value, or upper limit of the largest."""
+        lambdas = self._corner(line, gamma, largest=largest)
+        influence = self._tables.domains.influence(
+            (line.of_source + line.of_source_by_unit @ lambdas)[:, None],
+            line.of_target[:, None],
+            (line.gradient * lambdas)[:, None],
+        )
+        return influence.limits(line.at(lambdas), np.ones(1), self.confidence)[int(largest)]
+
+    def _first_gamma(self, line: _Line, *, surely: bool) -> float:
+        """Least Γ at which the largest value, which grows with Γ, reaches zero; with sampling error, its limit."""
+
+        def is_reached(gamma: float) -> bool:
+            if surely:
+                return self._limit(line, gamma, largest=True) >= 0
+            return line.at(self._corner(line, gamma, largest=True)) >= 0
+
+        if is_reached(1.0):
+            return 1.0
+        if not is_reached(LARGEST):
+            return np.inf
+        # By bisection on the scale of log Γ.
+        low, high = 0.0, float(np.log(LARGEST))
+        while high - low > TOLERANCE:
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_reached(float(np.exp(middle))) else (middle, high)
+        return float(np.exp(high))
 
 
 def _one_of(name: str, lines: Mapping[str, Any]) -> str:
@@ -304,8 +323,9 @@ def check_sensitivity(
                 columns = [f"difference_{column}" for column in row]
                 row |= dict(zip(columns, found._bounds(others[name], gamma), strict=True))
             rows.append({"model": name, "gamma": float(gamma), **row})
-    stops = {name: _first_gamma(lambda g, line=line: found._bounds(line, g)[1]) for name, line in others.items()}
-    surely = {name: _first_gamma(lambda g, line=line: found._bounds(line, g)[3]) for name, line in others.items()}
+    stops, surely = (
+        {name: found._first_gamma(line, surely=sure) for name, line in others.items()} for sure in (False, True)
+    )
     return Sensitivity(
         pd.DataFrame(rows),
         pd.Series(stops, dtype=float),
@@ -355,16 +375,3 @@ def _share_of_ones(tables: Tables) -> Array:
     """P(Y = 1 | X̃_j ≠ 0) in the source; of columns lost together, given that any is there."""
     present = tables.domains.source.present
     return (present.T @ tables.y / np.maximum(present.sum(axis=0), 1))[tables.unit]
-
-
-def _first_gamma(worst: Any) -> float:
-    """Least Γ at which a worst case, which grows with Γ, reaches zero; by bisection on the scale of log Γ."""
-    if worst(1.0) >= 0:
-        return 1.0
-    if worst(LARGEST) < 0:
-        return np.inf
-    low, high = 0.0, float(np.log(LARGEST))
-    while high - low > TOLERANCE:
-        middle = (low + high) / 2
-        low, high = (low, middle) if worst(np.exp(middle)) >= 0 else (middle, high)
-    return float(np.exp(high))
