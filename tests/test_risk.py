@@ -20,6 +20,7 @@ from dams import (
     target_risk,
     target_risk_scorer,
 )
+from dams._risk_rows import signed_stand_ins
 from dams.identification import corrupt_law, transport_law
 from dams.least_squares import LinearFit
 from dams.moments import Moments
@@ -128,16 +129,37 @@ class TestSmallLaws:
         assert by_rows.standard_error == pytest.approx(by_moments.standard_error, rel=0.02)
         assert "exact for linear models" in by_moments.reason
 
-    @pytest.mark.parametrize("n_draws", [1, 2])
-    def test_what_is_drawn_is_right_on_average(self, n_draws):
+    def test_what_is_drawn_is_right_on_average(self):
         X, y, target, labels = exact_tables()
         found = [
-            target_risk(Curved(), X, y, target, method="signed", n_draws=n_draws, random_state=seed).estimate
+            target_risk(Curved(), X, y, target, method="signed", n_draws=1, random_state=seed).estimate
             for seed in range(60)
         ]
         truth = TRUTH["squared"](Curved(), target, labels)
         assert np.std(found) > 1e-3 * truth
         assert abs(np.mean(found) - truth) < 4 * np.std(found) / np.sqrt(60)
+
+    @pytest.mark.parametrize("n_draws", [4, 16, 64])
+    def test_rows_with_many_values_are_drawn_in_part(self, n_draws):
+        """Without bias, with less noise the more is expanded, and exactly at last."""
+        X, unit = np.arange(1.0, 8).repeat(2000).reshape(7, -1).T, np.array([0, 1, 2, 3, 4, 5, 5])
+        r = np.array([0.4, -0.8, 0.1, -0.3, -0.05, 0.7])
+
+        def curved(X):
+            return np.sqrt(1 + X[:, 0] * X[:, 1] + X[:, 2] * X[:, 6]) + X[:, 3] * X[:, 4]
+
+        exact = 0.0
+        for mask in product((0, 1), repeat=6):
+            weight = np.prod(np.where(mask, 1 - r, r))
+            exact += weight * curved(X[:1] * np.array(mask)[unit])[0]
+        found, total = np.zeros(2000), np.zeros(2000)
+        for some in signed_stand_ins(X, r, unit, n_draws, np.random.default_rng(0)):
+            found += np.bincount(some.row, some.weight * curved(some.X), 2000)
+            total += np.bincount(some.row, some.weight, 2000)
+        np.testing.assert_allclose(total, 1)
+        error = found.std() / np.sqrt(2000)
+        assert (error < 1e-12) == (n_draws == 64)
+        assert abs(found.mean() - exact) < 4 * error + 1e-9
 
     def test_columns_that_are_always_recorded_stay(self):
         X, y, target, _ = exact_tables()

@@ -1,0 +1,47 @@
+"""The worked examples of docs/target_risk.md and docs/sensitivity.md run, and the numbers quoted are the table's."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def run():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+
+    def run_page(file):
+        names = {}
+        for block in re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(encoding="utf-8"), re.DOTALL):
+            exec(block, names)
+        return names
+
+    yield run_page
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_target_risk(run, capsys):
+    names = run("docs/target_risk.md")
+    assert "Take 'two-way': it has the least squared loss in the target" in capsys.readouterr().out
+    comparison, truth = names["comparison"], names["truth"]
+    for name, true in truth.items():
+        low, high = comparison.table.loc[name, ["lower", "upper"]]
+        assert low < true < high
+    low, high = names["absolute"].interval
+    X, y, source = names["X_target"], names["y"][16_000:], names["models"]["source"]
+    assert low < np.mean(np.abs(y - source.predict(X))) < high
+
+
+def test_sensitivity(run, capsys):
+    names = run("docs/sensitivity.md")
+    out = capsys.readouterr().out
+    assert "'closed form' beats 'source' unless rows with label 1 have their values kept more than" in out
+    assert 1 < names["found"].surely["closed form"] < names["gamma"] < 3
+    assert (names["lowest"] < names["highest"]).all()
+    assert names["axes"].get_title(loc="left").startswith("Below zero: better than source")
