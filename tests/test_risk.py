@@ -69,6 +69,16 @@ class Hidden:
         self.predict = model.predict
 
 
+class Line:
+    """A linear model by its numbers."""
+
+    def __init__(self, coef, intercept):
+        self.coef_, self.intercept_ = np.array(coef), intercept
+
+    def predict(self, X):
+        return X @ self.coef_ + self.intercept_
+
+
 def absolute(y, predicted):
     return np.abs(y - predicted)
 
@@ -180,6 +190,7 @@ def simulate(n, seed, rates=([0.6, 0.1, 0.3], [0.1, 0.5, 0.3])):
     return tables
 
 
+@pytest.mark.filterwarnings("ignore:The signed estimate is too noisy:UserWarning")
 class TestErrors:
     @pytest.mark.parametrize("model", [LinearRegression(), Curved()])
     def test_standard_errors_are_the_spread_over_samples(self, model):
@@ -195,6 +206,23 @@ class TestErrors:
         # r̂ is a good part of it.
         _, (rows, labels), _, _ = simulate(400, 0)
         assert spread > 1.2 * np.std((labels - fitted.predict(rows)) ** 2) / 20
+
+    def test_influence_is_what_leaving_rows_out_does(self):
+        """The jackknife knows nothing of r̂ but what it does: here the target has few rows, and r̂ little to go by."""
+        X, y = simulate(250, 13)[0]
+        target = simulate(120, 14)[2][0]
+        model = Line([1.5, 0.5, -1.0], 0.5)
+
+        def estimate(rows, rows_target):
+            tables = X[rows], y[rows], target[rows_target]
+            return target_risk(model, *tables, method="signed").estimate
+
+        every, every_target = np.arange(250), np.arange(120)
+        left_out = [estimate(np.delete(every, row), every_target) for row in every]
+        left_out_target = [estimate(every, np.delete(every_target, row)) for row in every_target]
+        variance = sum((len(left) - 1) * np.var(left) for left in (left_out, left_out_target))
+        found = target_risk(model, X, y, target, method="signed")
+        assert found.standard_error == pytest.approx(np.sqrt(variance), rel=0.05)
 
     def test_rows_that_belong_together_count_once(self):
         (X, y), _, (target, _), _ = simulate(300, 2)

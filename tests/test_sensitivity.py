@@ -157,6 +157,24 @@ def test_limits_hold_with_sampling_error():
     assert np.mean(held) >= 0.93
 
 
+def test_influence_is_what_leaving_rows_out_does():
+    rng = np.random.default_rng(1)
+    law = target_law(np.array([GAMMA, 1 / GAMMA, GAMMA]))
+    (X, y), target = SOURCE, rows_of(law)[0]
+    rows, rows_target = rng.integers(0, len(y), 300), rng.integers(0, len(target), 80)
+
+    def upper(rows, rows_target):
+        tables = X[rows], y[rows], target[rows_target]
+        return check_sensitivity({"odd": MODELS["odd"]}, *tables, gammas=[GAMMA]).table.iloc[0]
+
+    left_out = [upper(np.delete(rows, row), rows_target)["upper"] for row in range(300)]
+    left_out_target = [upper(rows, np.delete(rows_target, row))["upper"] for row in range(80)]
+    variance = sum((len(left) - 1) * np.var(left) for left in (left_out, left_out_target))
+    found = upper(rows, rows_target)
+    # Limits lean to one side, by the skewness.
+    assert (found["upper_limit"] - found["upper"]) / 1.96 == pytest.approx(np.sqrt(variance), rel=0.1)
+
+
 def test_columns_that_are_known():
     law = target_law(np.ones(3))
     free, known = check(law, gammas=[GAMMA]), check(law, gammas=[GAMMA], always_recorded=[1])
