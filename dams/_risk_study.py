@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dams._columns import known_columns
@@ -25,6 +24,7 @@ from dams._risk_losses import Loss, resolve_loss
 from dams._risk_measure import Measured, Part, Terms, combine, is_linear, stack_terms, terms_by_rows, terms_of_linear
 from dams._risk_rows import StandIns, present_units, signed_stand_ins
 from dams._rows import resolve_row_groups
+from dams._sklearn import select_rows
 from dams._validation import check_covariates, column_names, match_columns, warn_user
 from dams.estimators._base import draw_streams
 from dams.estimators.two_way import two_way_draws
@@ -250,7 +250,7 @@ def _fit(model: Any, tables: Tables, train: Array, groups: Any, groups_target: A
 
 
 def _some(values: Any, rows: Array) -> Any:
-    return None if values is None else _safe_indexing(values, rows)
+    return None if values is None else select_rows(values, rows)
 
 
 def are_linear(models: list[Any], tables: Tables) -> Array:
