@@ -1,8 +1,8 @@
 """The parts of scikit-learn that it calls private, in one place: what a release moves is mended here.
 
 `fit_context` validates parameters before `fit`; `select_rows` takes rows of tables and lists of any kind; the others
-describe which values a parameter may take. Present, under these names, from scikit-learn 1.6 to 1.9; `tests/estimators/test_sklearn_conventions.py` looks at the package for
-others.
+describe which values a parameter may take. Present, under these names, from scikit-learn 1.6 to 1.9;
+`tests/estimators/test_sklearn_conventions.py` looks at the package for others.
 """
 
 from sklearn.base import _fit_context as fit_context

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -45,3 +46,24 @@ def test_sensitivity(run, capsys):
     assert 1 < names["found"].surely["closed form"] < names["gamma"] < 3
     assert (names["lowest"] < names["highest"]).all()
     assert names["axes"].get_title(loc="left").startswith("Below zero: better than source")
+
+
+COLUMNS = ["draws", "gap", "width", "narrow", "within_2se", "covered", "right", "right_filled", "right_source"]
+
+
+def shown(value):
+    """A number as the page has it."""
+    return "" if np.isnan(value) else f"{value:.0f}" if value >= 2 else f"{value:.2f}".lstrip("0")
+
+
+def test_the_table_is_the_files():
+    text = (ROOT / "docs" / "target_risk.md").read_text(encoding="utf-8").split("## Measured")[1]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")
+    ]
+    table = pd.read_csv(ROOT / "benchmarks" / "results" / "target_risk.csv")
+    expected = [
+        [row["law"], row["family"], f"{row['n']:,}", *(shown(row[column]) for column in COLUMNS)]
+        for _, row in table.iterrows()
+    ]
+    assert lines[2:] == expected
