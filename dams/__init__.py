@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     )
     from dams.missingness import FreeRates, NestedRates, OpposingRates, apply_missingness
     from dams.relative import RelativeMissingness, estimate_relative_missingness
+    from dams.risk import (
+        TargetRisk,
+        TargetRiskComparison,
+        compare_target_risk,
+        target_risk,
+        target_risk_scorer,
+    )
+    from dams.sensitivity import Sensitivity, check_sensitivity
 
 __version__ = "0.1.0"
 
@@ -32,13 +40,20 @@ _EXPORTS = {
     "NestedRates": "dams.missingness",
     "OpposingRates": "dams.missingness",
     "RelativeMissingness": "dams.relative",
+    "Sensitivity": "dams.sensitivity",
     "Summary": "dams.estimators",
+    "TargetRisk": "dams.risk",
+    "TargetRiskComparison": "dams.risk",
     "TwoWayFilter": "dams.estimators",
     "TwoWayEstimator": "dams.estimators",
     "UCARReport": "dams.diagnostics",
     "apply_missingness": "dams.missingness",
+    "check_sensitivity": "dams.sensitivity",
     "check_ucar": "dams.diagnostics",
+    "compare_target_risk": "dams.risk",
     "estimate_relative_missingness": "dams.relative",
+    "target_risk": "dams.risk",
+    "target_risk_scorer": "dams.risk",
 }
 
 __all__ = [
@@ -49,13 +64,20 @@ __all__ = [
     "NestedRates",
     "OpposingRates",
     "RelativeMissingness",
+    "Sensitivity",
     "Summary",
+    "TargetRisk",
+    "TargetRiskComparison",
     "TwoWayEstimator",
     "TwoWayFilter",
     "UCARReport",
     "apply_missingness",
+    "check_sensitivity",
     "check_ucar",
+    "compare_target_risk",
     "estimate_relative_missingness",
+    "target_risk",
+    "target_risk_scorer",
 ]
 
 

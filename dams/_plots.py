@@ -9,6 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from dams.diagnostics import UCARReport
     from dams.relative import RelativeMissingness
+    from dams.sensitivity import Sensitivity
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart; markers differ as well.
 LESS, MORE, NEITHER = "#0072b2", "#d55e00", "#666666"
@@ -106,6 +107,40 @@ def plot_checks(report: UCARReport, *, axes: Any = None, most: int = 20) -> Any:
     verdict = "UCAR is rejected" if report.rejected else "nothing speaks against UCAR"
     title = f"The {len(shown)} largest of {len(checks)} checks: {verdict} (p = {report.p_value:.2g})"
     title = f"{title}\nfilled: significant at {report.alpha:g} for all checks at once"
+    axes.set_title(title, fontsize="medium", loc="left")
+    _finish(axes, own=own)
+    return axes
+
+
+# One colour and style of line per model.
+LINES = (("#0072b2", "-"), ("#d55e00", "--"), ("#009e73", "-."), ("#cc79a7", ":"))
+
+
+def plot_sensitivity(found: Sensitivity, *, axes: Any = None) -> Any:
+    """Draw risks minus the reference's against Γ: filled between least and largest, thin limits with sampling error."""
+    own = axes is None
+    axes = _new_axes(12) if own else axes
+    table = found.table.dropna(subset=["difference_upper"]) if "difference_upper" in found.table else found.table[:0]
+    for (name, rows), (color, style) in zip(table.groupby("model", sort=False), LINES * len(table), strict=False):
+        rows = rows.sort_values("gamma")
+        gamma = rows["gamma"]
+        axes.fill_between(gamma, rows["difference_lower"], rows["difference_upper"], color=color, alpha=0.15)
+        axes.plot(gamma, rows["difference_upper"], style, color=color, linewidth=2, label=f"{name}, at worst")
+        axes.plot(gamma, rows["difference_upper_limit"], style, color=color, linewidth=0.8)
+        stops = float(found.stops[name])
+        if 1 < stops <= gamma.max():
+            axes.plot([stops], [0], "o", color=color, markersize=6)
+            axes.annotate(f"{stops:.2f}", (stops, 0), (4, 5), textcoords="offset points", fontsize="small")
+    axes.axhline(0, color="black", linewidth=0.8, zorder=1)
+    axes.set_xscale("log")
+    ticks = sorted(set(table["gamma"])) if len(table) else [1.0]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("Γ: how far loss may depend on the outcome (1: not at all)")
+    axes.set_ylabel(f"risk minus that of {_short(found.reference)}")
+    title = (
+        f"Below zero: better than {_short(found.reference)}; thin: with sampling error ({100 * found.confidence:.4g} %)"
+    )
     axes.set_title(title, fontsize="medium", loc="left")
     _finish(axes, own=own)
     return axes
