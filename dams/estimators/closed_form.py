@@ -14,11 +14,14 @@ from dams._columns import known_columns
 from dams._rows import resolve_row_groups
 from dams._sklearn import StrOptions, fit_context
 from dams._validation import refuse_text_labels
+from dams.anchors import AnchoredRates, with_anchors
 from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn, warn_if_constant
+from dams.estimators.anchored import fit_anchored, move_rows
 from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments
-from dams.estimators.stabilise import Gram, StabilisedFit, fit_stabilised
+from dams.estimators.stabilise import StabilisedFit, fit_stabilised
 from dams.estimators.summary import Summary, compare_summaries, refuse_unlike
-from dams.estimators.wide import fit_wide, is_wide
+from dams.estimators.systems import Gram
+from dams.estimators.wide import WIDE, fit_wide, is_wide
 from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
@@ -37,7 +40,11 @@ def adjust_moments(
     the moments table, or from both weighted by sample size. (The paper prints r in place of 1 − r; its derivation two
     lines above gives 1 − r.) `groups` numbers the columns that are lost together, as in `dams.moments.move_gram`.
     """
-    moved = source.moved(r, groups=groups)
+    return join_moments(source.moved(r, groups=groups), target, gram)
+
+
+def join_moments(moved: Moments, target: Moments, gram: Gram) -> Moments:
+    """Moments of labelled target data from those that were moved there and those of the target's covariates."""
     if gram == "source":
         return moved
     covariates = target if gram == "target" else moved.pooled(target)
@@ -104,13 +111,19 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         estimated from the rows in which any of its columns is not zero. Columns in no group are lost independently. If
         groups are not known, the choice that `stabilise` makes turns to the target's Gram matrix, which is right
         whatever is lost together.
+    anchors : list of columns, mask or None
+        Columns that both domains always record and on which loss, and the population, may depend, such as age or site.
+        r and the weight of a source row are then smooth functions of its anchors (`dams.anchors`,
+        `dams.estimators.anchored`). They count among `always_recorded`; without any, nothing changes. For tables of up
+        to 500 columns.
 
     Attributes
     ----------
     coef_ : array of shape (d,), or (k, d) for k label columns
     intercept_ : float or array of shape (k,)
     relative_missingness_ : RelativeMissingness or None
-        The estimate used, one r for all columns of a group; None if fitted without target data.
+        The estimate used, one r for all columns of a group; None if fitted without target data. With anchors, its `at`
+        and `weights` give what each row was adjusted by, and `effective_sample_size` what the weights leave.
     rank_ : int
         Rank of M; below d, the solution is one of several, or as good as: directions whose variance is less than
         1e-10 of the largest, columns brought to one scale, do not count.
@@ -153,6 +166,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "stabilise": ["boolean"],
         "always_recorded": ["array-like", None],
         "column_groups": ["array-like", None],
+        "anchors": ["array-like", None],
     }
 
     def __init__(
@@ -163,12 +177,14 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         stabilise: bool = True,
         always_recorded: Any = None,
         column_groups: Any = None,
+        anchors: Any = None,
     ):
         self.gram = gram
         self.fit_intercept = fit_intercept
         self.stabilise = stabilise
         self.always_recorded = always_recorded
         self.column_groups = column_groups
+        self.anchors = anchors
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -204,9 +220,13 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             X_target,
             always_recorded=self.always_recorded,
             column_groups=self.column_groups,
+            anchors=self.anchors,
             groups=groups,
             groups_target=groups_target,
         )
+        if relative.anchored is not None:
+            adjusted = self._fit_anchored((X, labels, groups), (target, groups_target), relative.anchored, columns)
+            return self._take(adjusted, relative, one_label=y.ndim == 1)
         rows = (X, labels, groups), (target, None, groups_target)
         if self.stabilise and is_wide(*rows):
             gram = self._gram(*(_moments_of(values, columns.always) for values in (X, target)))
@@ -235,6 +255,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         # Checked before the first look inside.
         refuse_unlike(source, target)
+        if self.anchors is not None:
+            raise ValueError("anchors need the rows, which summaries don't hold: use fit, or leave anchors out.")
         self._column_names = source.feature_names
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)
@@ -259,7 +281,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return N_FOLDS if self.stabilise else 1
 
     def _known_columns(self, n_features: int) -> Columns:
-        always, groups = known_columns(self.always_recorded, self.column_groups, n_features, names_of(self))
+        recorded = with_anchors(self.always_recorded, self.anchors, n_features, names_of(self))
+        always, groups = known_columns(recorded, self.column_groups, n_features, names_of(self))
         grouped = groups.max(initial=-1) + 1 < n_features
         return Columns(always if always.any() else None, groups if grouped else None)
 
@@ -284,6 +307,29 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             adjusted = adjust_moments(*moments, relative.r, gram=gram, groups=groups)
             fit = least_squares(adjusted, fit_intercept=self.fit_intercept)
         return self._take(fit, relative, one_label=one_label)
+
+    def _fit_anchored(
+        self,
+        source: tuple[Any, np.ndarray, Any],
+        target: tuple[Any, Any],
+        rates: AnchoredRates,
+        columns: Columns,
+    ) -> LinearFit:
+        """Fit with r and w of every row; anchors of another law are weighted for, what else is recorded is not."""
+        X, labels, _ = source
+        if X.shape[1] > WIDE:
+            raise ValueError(
+                f"anchors are for tables of at most {WIDE} columns, got {X.shape[1]}: r differs from row to row, so "
+                "that whole tables of it are held. Drop columns, or leave anchors out."
+            )
+        assert columns.always is not None
+        others = columns.always.copy()
+        others[rates.columns] = False
+        gram = self._gram(*(_moments_of(rows, others) for rows in (X, target[0]))) if others.any() else self.gram
+        if self.stabilise:
+            return fit_anchored(source, target, rates, columns.groups, gram=gram, fit_intercept=self.fit_intercept)
+        moved = move_rows(X, labels, rates, columns.groups)
+        return least_squares(join_moments(moved, Moments.of(target[0]), gram), fit_intercept=self.fit_intercept)
 
     def _gram(self, source: _Known | None, target: _Known | None) -> Gram:
         """Which Gram matrix to use, given moments of what is always recorded: None where that is nothing.
