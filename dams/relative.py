@@ -108,6 +108,10 @@ class RelativeMissingness:
         """max(r, 0), the rates at which algorithm 1 deletes source values."""
         return np.maximum(self.r, 0)
 
+    def filter_rates_at(self, X: Any) -> Array:
+        """Return max(r, 0): (d,), or with anchors (n, d), at those of the rows X."""
+        return self.filter_rates if self.anchored is None else np.maximum(self.at(X), 0)
+
     @property
     def improper(self) -> Array:
         """Which features the target records better than the source: their whole interval lies below zero.
