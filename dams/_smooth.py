@@ -162,11 +162,16 @@ class SmoothBasis:
 
 @dataclass(frozen=True)
 class LogisticFit:
-    """A penalised logistic regression: coefficients (p,), their covariance (p, p), and the λ that was chosen."""
+    """A penalised logistic regression: coefficients (p,), their covariance (p, p), and the λ that was chosen.
+
+    `inverse` is that of the penalised likelihood's second derivatives: a row b with outcome h moves the coefficients by
+    inverse · b (h − p̂).
+    """
 
     coef: Array
     covariance: Array
     smoothing: float
+    inverse: Array
 
     def log_odds(self, B: Array) -> Array:
         """Return the log-odds at rows of the basis."""
@@ -184,7 +189,8 @@ def fit_logistic(
     if total in (0, len(hit)):
         certain = np.zeros(B.shape[1])
         certain[0] = CERTAIN if total else -CERTAIN
-        return LogisticFit(certain, np.zeros((len(certain),) * 2), smoothing or PENALTIES[0])
+        nothing = np.zeros((len(certain),) * 2)
+        return LogisticFit(certain, nothing, smoothing or PENALTIES[0], nothing)
     if start is None or abs(start[0]) >= CERTAIN:
         start = np.zeros(B.shape[1])
         start[0] = np.log(total / (len(hit) - total))
@@ -194,7 +200,7 @@ def fit_logistic(
     coef, hessian = _minimise(B, hit, basis.penalty(smoothing), start)
     inverse = np.linalg.inv(hessian + np.diag(basis.penalty(smoothing)))
     # The posterior covariance of the penalty as a prior, which counts what the penalty biases as uncertain.
-    return LogisticFit(coef, inverse, smoothing)
+    return LogisticFit(coef, inverse, smoothing, inverse)
 
 
 def _choose_smoothing(basis: SmoothBasis, B: Array, hit: Array, start: Array) -> tuple[float, Array]:

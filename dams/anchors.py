@@ -23,7 +23,7 @@ method, (1 − r_j)² [(1 − q^t)² Var(log-odds q̂^t) + (1 − q^s)² Var(log
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -264,7 +264,7 @@ def _fit(basis: SmoothBasis, B: Array, hit: Array, near: LogisticFit | None, gro
     score = B * (hit - expit(fit.log_odds(B)))[:, None]
     number = np.unique(groups, return_inverse=True)[1]
     sums = sparse.csr_array((np.ones(len(number)), (number, np.arange(len(number))))) @ score
-    return LogisticFit(fit.coef, fit.covariance @ (sums.T @ sums) @ fit.covariance, fit.smoothing)
+    return replace(fit, covariance=fit.inverse @ (sums.T @ sums) @ fit.inverse)
 
 
 def warn_if_worth_little(rates: AnchoredRates, n_source: int, names: Sequence[Any] | None) -> None:

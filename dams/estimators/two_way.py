@@ -322,7 +322,8 @@ def _fill(
         law = ConditionalLaw(learned_from, columns, values, folds, seed=seed, n_jobs=n_jobs, choices=choices)
         fill = delayed(_fill_feature)
         filled = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            fill(table, columns, zeros, law, expected, strength, rng) for table, rng in zip(tables, streams, strict=True)
+            fill(table, columns, zeros, law, expected, strength, rng)
+            for table, rng in zip(tables, streams, strict=True)
         )
         learned_from.refresh(columns)
         yield from ((copy, columns, rows, donors) for copy, (rows, donors) in enumerate(filled))
