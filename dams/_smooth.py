@@ -179,11 +179,18 @@ class LogisticFit:
 
 
 def fit_logistic(
-    basis: SmoothBasis, B: Array, hit: Array, *, smoothing: float | None = None, start: Array | None = None
+    basis: SmoothBasis,
+    B: Array,
+    hit: Array,
+    *,
+    smoothing: float | None = None,
+    start: Array | None = None,
+    worth: float = 1.0,
 ) -> LogisticFit:
     """Regress a 0/1 column `hit` on the basis B at its rows; without `smoothing`, with the λ of least AIC.
 
-    `start` are coefficients nearby, as of a fit on nearly the same rows.
+    `start` are coefficients nearby, as of a fit on nearly the same rows. `worth` is what a row counts for when λ is
+    chosen, less than 1 where rows belong together.
     """
     total = np.count_nonzero(hit)
     if total in (0, len(hit)):
@@ -196,14 +203,14 @@ def fit_logistic(
         start[0] = np.log(total / (len(hit) - total))
     hit = np.asarray(hit, dtype=float)
     if smoothing is None:
-        smoothing, start = _choose_smoothing(basis, B, hit, start)
+        smoothing, start = _choose_smoothing(basis, B, hit, start, worth)
     coef, hessian = _minimise(B, hit, basis.penalty(smoothing), start)
     inverse = np.linalg.inv(hessian + np.diag(basis.penalty(smoothing)))
     # The posterior covariance of the penalty as a prior, which counts what the penalty biases as uncertain.
     return LogisticFit(coef, inverse, smoothing, inverse)
 
 
-def _choose_smoothing(basis: SmoothBasis, B: Array, hit: Array, start: Array) -> tuple[float, Array]:
+def _choose_smoothing(basis: SmoothBasis, B: Array, hit: Array, start: Array, worth: float) -> tuple[float, Array]:
     if not basis.roughness.any():
         return PENALTIES[0], start
     rows = slice(None, None, -(-len(hit) // ENOUGH_ROWS))
@@ -215,7 +222,7 @@ def _choose_smoothing(basis: SmoothBasis, B: Array, hit: Array, start: Array) ->
         penalty = basis.penalty(smoothing)
         coef, hessian = _minimise(some, shown, penalty, coef)
         parameters = np.trace(np.linalg.solve(hessian + np.diag(penalty), hessian))
-        criterion = 2 * _loss(some @ coef, shown) + 2 * parameters
+        criterion = 2 * worth * _loss(some @ coef, shown) + 2 * parameters
         if criterion < best:
             best, found = criterion, (smoothing, coef)
     return found

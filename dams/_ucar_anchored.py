@@ -4,8 +4,8 @@ With r_j(s) and w(s) of `dams.anchors`, and functions h, g of presence or of the
 that is at random given S, and one law of the clean covariates given S, leave no difference between
 
 - E_t[a(S) h(X̃_i) g(X̃_j)] and E_s[a(S) ρ(S) h(X̃_i) g(X̃_j)], ρ = w (1 − r_i)(1 − r_j), for i ≠ j;
-- E_t[a(S) h(X̃_j)] and E_s[a(S) ρ(S) h(X̃_j)], ρ = w (1 − r_j), h the share of a bin of values, or presence within a group
-  of columns,
+- E_t[a(S) h(X̃_j)] and E_s[a(S) ρ(S) h(X̃_j)], ρ = w (1 − r_j), h the share of a bin of values, or presence within a
+  group of columns,
 
 whatever a(s) is. With a = 1/(1 + ρ) target rows weigh 1 − f and source rows f = ρ/(1 + ρ): none counts for more than 1,
 where ρ alone may reach hundreds. j may also be always recorded, r_j = 0: what is lost must not depend on it beyond the
@@ -13,9 +13,9 @@ anchors. Values, though not presences, of what is lost are compared by anchor in
 what r_j(s) was fitted to. Bounds are not checked.
 
 Influences. r_j(s) and w(s) depend on logistic regressions, whose coefficients η a row b with outcome y moves by
-n H⁻¹ b (y − p̂). With D the difference, ∂D = −(E_s + E_t)[f (1 − f) h g ∂ log ρ], where ∂ log ρ is (1 − q^t_j) b for η^t_j,
-−(1 − q^s_j) b for η^s_j and b − E_s[w b] for the weights. Influences by block of rows go to the bootstrap as those of
-all other checks do.
+n H⁻¹ b (y − p̂). With D the difference, ∂D = −(E_s + E_t)[f (1 − f) h g ∂ log ρ], where ∂ log ρ is (1 − q^t_j) b for
+η^t_j, −(1 − q^s_j) b for η^s_j and b − E_s[w b] for the weights. Influences by block of rows go to the bootstrap as
+those of all other checks do.
 """
 
 from __future__ import annotations

@@ -256,13 +256,13 @@ class AnchoredRows:
 
 
 def _fit(basis: SmoothBasis, B: Array, hit: Array, near: LogisticFit | None, groups: Array | None) -> LogisticFit:
+    number = None if groups is None else np.unique(groups, return_inverse=True)[1]
     options: dict[str, Any] = {} if near is None else {"smoothing": near.smoothing, "start": near.coef}
-    fit = fit_logistic(basis, B, hit, **options)
-    if groups is None:
+    fit = fit_logistic(basis, B, hit, worth=1.0 if number is None else (number.max() + 1) / len(number), **options)
+    if number is None:
         return fit
     # Rows that belong together: the sandwich over groups, which nothing but the errors of r̂ depends on.
     score = B * (hit - expit(fit.log_odds(B)))[:, None]
-    number = np.unique(groups, return_inverse=True)[1]
     sums = sparse.csr_array((np.ones(len(number)), (number, np.arange(len(number))))) @ score
     return replace(fit, covariance=fit.inverse @ (sums.T @ sums) @ fit.inverse)
 

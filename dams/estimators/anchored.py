@@ -113,7 +113,7 @@ class AnchoredSystem(System):
     @property
     def amplification(self) -> Array:
         """How much more c_j varies than from rows of the target's own, 1 at least."""
-        kept = self.w[:, None] * (1 - self.r) * np.square(self.rows.X)
+        kept = self.w[:, None] * (1 - self.r) * np.square(self.rows.X - self.rows.centre)
         total = kept.sum(axis=0)
         squares = np.einsum("nd,nd->d", kept, self.w[:, None] * (1 - self.r))
         return np.maximum(squares / np.where(total > 0, total, np.inf) * len(self.w) / self.w.sum(), 1)

@@ -338,7 +338,7 @@ def _to_fill(r: Array, values: Array) -> tuple[Array, float, Array | None]:
     """Rows with a zero that may be filled, how many of them will be, and −r of each where r differs from row to row."""
     zeros = np.flatnonzero(~values.any(axis=1))
     if r.ndim == 0:
-        return zeros, -r * (len(values) - len(zeros)), None
+        return zeros, -float(r) * (len(values) - len(zeros)), None
     strength = np.maximum(-r, 0)
     expected = float(strength.sum() - strength[zeros].sum())
     zeros = zeros[strength[zeros] > 0]
