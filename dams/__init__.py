@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TwoWayEstimator,
         TwoWayFilter,
     )
+    from dams.inference import ClosedFormInference, infer_closed_form
     from dams.missingness import FreeRates, NestedRates, OpposingRates, apply_missingness
     from dams.relative import RelativeMissingness, estimate_relative_missingness
 
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 
 # Resolved on first use: the workflow reads configurations without waiting for scikit-learn.
 _EXPORTS = {
+    "ClosedFormInference": "dams.inference",
     "ClosedFormRegressor": "dams.estimators",
     "FilteredEstimator": "dams.estimators",
     "FreeRates": "dams.missingness",
@@ -39,9 +41,11 @@ _EXPORTS = {
     "apply_missingness": "dams.missingness",
     "check_ucar": "dams.diagnostics",
     "estimate_relative_missingness": "dams.relative",
+    "infer_closed_form": "dams.inference",
 }
 
 __all__ = [
+    "ClosedFormInference",
     "ClosedFormRegressor",
     "FilteredEstimator",
     "FreeRates",
@@ -56,6 +60,7 @@ __all__ = [
     "apply_missingness",
     "check_ucar",
     "estimate_relative_missingness",
+    "infer_closed_form",
 ]
 
 
