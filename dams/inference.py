@@ -12,8 +12,9 @@ smooth function of means over source rows (X̃Y, X̃X̃ᵀ and presences) and of
 
 g_j = ∂(c − Mβ)/∂ρ_j, a vector: its entry j is E_s[X̃_j Y] − a Σ_k ρ_k E_s[X̃_j X̃_k] β_k, with 1 in place of ρ_j for
 k = j, and its entry i ≠ j is −a ρ_i E_s[X̃_i X̃_j] β_j. Then Cov(β̂) = Cov(φ_s)/n_s + Cov(φ_t)/n_t: White's sandwich of
-least squares, with the errors of r̂ and of the target's matrix added. Rows that belong together enter by the sums of their
-group; columns that are lost together share b, q and ρ. A row x has the expected label xᵀβ, with variance xᵀCov(β̂)x.
+least squares, with the errors of r̂ and of the target's matrix added. Rows that belong together enter by the sums of
+their group; columns that are lost together share b, q and ρ. A row x has the expected label xᵀβ, with variance
+xᵀCov(β̂)x.
 
 This is for the formula as it is (`ClosedFormRegressor(stabilise=False)`). What `stabilise` chooses is shrunken where M
 is nearly singular, and chosen by looking at the data: no interval around it has a known level. Where `choice_` is
@@ -170,7 +171,7 @@ def infer_closed_form(
         resolve_row_groups(groups, source.shape[0], parameter="groups"),
         resolve_row_groups(groups_target, target.shape[0], parameter="groups_target"),
     )
-    tables = [_with_ones(X, fit_intercept) for X in (source, target)]
+    tables = [with_ones(X) if fit_intercept else with_ones(X)[:, :-1] for X in (source, target)]
     score = Scores(tables[0], tables[1], y, relative.r, _units(unit, known, fit_intercept), gram)
     matrix = score.matrix
     if len(spectrum(matrix)) < len(matrix):
@@ -189,9 +190,10 @@ def infer_closed_form(
     )
 
 
-def _with_ones(X: Any, fit_intercept: bool) -> Array:
+def with_ones(X: Any) -> Array:
+    """Return X, dense, with a column of ones last."""
     dense = np.asarray(X.toarray() if sparse.issparse(X) else X)
-    return np.column_stack([dense, np.ones(len(dense))]) if fit_intercept else dense
+    return np.column_stack([dense, np.ones(len(dense))])
 
 
 def _units(unit: Array, known: Array, fit_intercept: bool) -> Array:
@@ -261,10 +263,12 @@ class Scores:
 
     def covariance(self, groups: tuple[Array | None, Array | None], beta: Array | None = None) -> Array:
         """Covariance of c − M β, (p, p)."""
-        return sum((_covariance(part, ids) for part, ids in zip(self.at(beta), groups, strict=True)), np.zeros(()))
+        return sum(
+            (covariance_of_mean(part, ids) for part, ids in zip(self.at(beta), groups, strict=True)), np.zeros(())
+        )
 
 
-def _covariance(parts: Array, groups: Array | None) -> Array:
+def covariance_of_mean(parts: Array, groups: Array | None) -> Array:
     """Covariance of a mean over rows, from sums over groups of rows."""
     n = len(parts)
     if groups is not None:
