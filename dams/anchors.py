@@ -41,7 +41,7 @@ SHOWN_ROWS = 2000
 # Share of the rows that must be recorded better for a column to be called so: the curve's ends are uncertain.
 SOME = 0.05
 # Warn from these shares on: of target rows at anchors that the source never has, and of what the source rows are worth.
-OUTSIDE, WORTH_LITTLE = 0.02, 0.1
+OUTSIDE, WORTH_LITTLE = 0.05, 0.1
 # Rows per domain and parameter below which no curve is estimated.
 LEAST_ROWS = 20
 

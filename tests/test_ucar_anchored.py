@@ -83,3 +83,23 @@ def test_wide_tables_are_refused():
     X[::2, 1:] = 0
     with pytest.raises(ValueError, match="not wide, got 800 columns"):
         check_ucar(X, X[::-1], anchors=[0])
+
+
+def test_errors_are_those_of_simulations():
+    """The error of a check against the spread of its estimate over samples; r̂(s) and ŵ(s) are estimated in each."""
+    estimates, errors = [], []
+    for seed in range(80):
+        rng = np.random.default_rng([3, seed])
+        age = rng.uniform(-1.5, 1.5, size=(2, 600))
+        age[1] = 3 * np.sqrt((age[1] + 1.5) / 3) - 1.5  # older, within the same limits
+        tables = []
+        for domain in (0, 1):
+            both = rng.random((600, 1)) < 0.7
+            kept = rng.random((600, 2)) < 1 / (1 + np.exp(-0.5 - domain * age[domain][:, None]))
+            tables.append(np.column_stack([age[domain], both * kept]))
+        report = check_ucar(*tables, anchors=[0], random_state=0, n_bootstrap=50)
+        (pair,) = report.checks[report.checks["kind"] == "pairs"].itertuples()
+        estimates.append(pair.statistic)
+        errors.append(pair.statistic / pair.z)
+    # The error of a spread over 80 samples is 8 %.
+    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.2)
