@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TwoWayEstimator,
         TwoWayFilter,
     )
+    from dams.inference import ClosedFormInference, infer_closed_form
     from dams.missingness import FreeRates, NestedRates, OpposingRates, apply_missingness
     from dams.relative import RelativeMissingness, estimate_relative_missingness
     from dams.risk import (
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 # Resolved on first use: the workflow reads configurations without waiting for scikit-learn.
 _EXPORTS = {
+    "ClosedFormInference": "dams.inference",
     "ClosedFormRegressor": "dams.estimators",
     "FilteredEstimator": "dams.estimators",
     "FreeRates": "dams.missingness",
@@ -52,11 +54,13 @@ _EXPORTS = {
     "check_ucar": "dams.diagnostics",
     "compare_target_risk": "dams.risk",
     "estimate_relative_missingness": "dams.relative",
+    "infer_closed_form": "dams.inference",
     "target_risk": "dams.risk",
     "target_risk_scorer": "dams.risk",
 }
 
 __all__ = [
+    "ClosedFormInference",
     "ClosedFormRegressor",
     "FilteredEstimator",
     "FreeRates",
@@ -76,6 +80,7 @@ __all__ = [
     "check_ucar",
     "compare_target_risk",
     "estimate_relative_missingness",
+    "infer_closed_form",
     "target_risk",
     "target_risk_scorer",
 ]

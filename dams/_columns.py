@@ -63,8 +63,8 @@ def known_columns(
     both = np.flatnonzero(always & (np.bincount(groups)[groups] > 1))
     if both.size:
         raise ValueError(
-            f"{describe_columns(both, names)}: named in always_recorded and in column_groups. What is always recorded "
-            "is not lost with others; name it in one of the two."
+            f"{describe_columns(both, names)}: named in always_recorded and in column_groups. What is always recorded, "
+            "as anchors are, is not lost with others; name it in one of the two."
         )
     return always, groups
 

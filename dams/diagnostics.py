@@ -8,18 +8,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from dams._columns import known_columns
+from dams._columns import known_columns, resolve_columns
 from dams._registry import load
 from dams._rows import resolve_row_groups
+from dams._ucar_anchored import AnchoredDomains, anchored_checks
+from dams._ucar_known import check_population
 from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Known, all_checks, judge, make_domains
 from dams._ucar_wide import choose_pairs, is_wide, make_wide_domains, wide_checks
 from dams._validation import check_covariates, check_draws, column_names, match_columns
+from dams.anchors import AnchoredRows, with_anchors
 from dams.relative import count_nonzero, warn_without_zeros
 
 # What no look at covariates alone can find, or hardly.
@@ -57,6 +61,8 @@ class UCARReport:
         Where there is no check at all, why.
     pairs_left_out : int
         Pairs of features that were not looked at, as the table is wide.
+    anchors : list of str
+        Columns on which loss and population may depend: what was tested is randomness given these.
     """
 
     p_value: float
@@ -68,6 +74,7 @@ class UCARReport:
     n_target: int
     not_checked: str = ""
     pairs_left_out: int = 0
+    anchors: tuple[str, ...] = ()
 
     @property
     def rejected(self) -> bool:
@@ -92,14 +99,15 @@ class UCARReport:
         size = f"{len(of_loss)} checks, {self.n_source:,} source and {self.n_target:,} target rows"
         if self.pairs_left_out:
             size += f"; {self.pairs_left_out:,} pairs that fewer rows show were left out"
+        ucar = f"UCAR given {', '.join(self.anchors)}" if self.anchors else "UCAR"
         if of_loss.empty:
-            return f"UCAR could not be checked: {self.not_checked} ({size}).{self._population()}"
+            return f"{ucar} could not be checked: {self.not_checked} ({size}).{self._population()}"
         if not self.rejected:
-            verdict = f"Nothing speaks against UCAR (p = {self.p_value:.3g}; {size}), which does not prove it."
+            verdict = f"Nothing speaks against {ucar} (p = {self.p_value:.3g}; {size}), which does not prove it."
             return f"{verdict}{self._population()} {UNSEEN}"
         worst = of_loss.iloc[0]
         return (
-            f"UCAR is rejected (p = {self.p_value:.2g}; {size}). Suspect: {', '.join(self.suspects)}. "
+            f"{ucar} is rejected (p = {self.p_value:.2g}; {size}). Suspect: {', '.join(self.suspects)}. "
             f"Furthest off: {_describe(worst)} (z = {worst.z:.1f}). {self._departure()}{self._population()}"
         )
 
@@ -119,6 +127,8 @@ class UCARReport:
         differs = self.population_differs
         if not differs:
             return ""
+        if set(differs) <= set(self.anchors):
+            return f" Populations differ in {', '.join(differs)}, which weights by the anchors account for."
         return (
             f" Populations differ in {', '.join(differs)}, always recorded: that is no loss, but what depends on it "
             "differs too, and is taken for loss."
@@ -186,6 +196,7 @@ def check_ucar(
     random_state: Any = None,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
 ) -> UCARReport:
@@ -224,6 +235,11 @@ def check_ucar(
     column_groups : list of lists of columns or None
         Columns that are lost together, as all values of one blood sample are. Pairs within a group are not tested;
         that a group is lost as one is.
+    anchors : list of columns, mask or None
+        Columns that both places always record and on which loss, and the population, may depend. What is tested is
+        then randomness *given* these (`dams._ucar_anchored`): relative missingness r_j(s) and weights w(s), smooth in
+        the anchors, must explain every pair and every law of values. Bounds are not checked then. They count among
+        `always_recorded`.
     groups, groups_target : one id per row, or None
         Source and target rows that belong together, such as several of one patient. None: every row stands alone.
 
@@ -247,6 +263,7 @@ def check_ucar(
         X_target,
         always_recorded=always_recorded,
         column_groups=column_groups,
+        anchors=anchors,
         groups=groups,
         groups_target=groups_target,
     )
@@ -261,7 +278,14 @@ def _check_level(alpha: float, n_bootstrap: int) -> None:
 
 
 def prepare_check(
-    X_source: Any, X_target: Any, *, always_recorded: Any, column_groups: Any, groups: Any, groups_target: Any
+    X_source: Any,
+    X_target: Any,
+    *,
+    always_recorded: Any,
+    column_groups: Any,
+    groups: Any,
+    groups_target: Any,
+    anchors: Any = None,
 ) -> PreparedCheck:
     """Read the tables for `check_ucar`, whose parameters these are.
 
@@ -279,13 +303,20 @@ def prepare_check(
         if n < 2 * MIN_EXPECTED:
             what = "rows" if together is None else "groups of rows"
             raise ValueError(f"{name} needs at least {2 * MIN_EXPECTED} {what} for a test, got {n}.")
-    known = Known(
-        *known_columns(always_recorded, column_groups, source.shape[1], given),
-    )
+    recorded = with_anchors(always_recorded, anchors, source.shape[1], given)
+    known = Known(*known_columns(recorded, column_groups, source.shape[1], given))
+    chosen = resolve_columns(anchors, source.shape[1], given, parameter="anchors")
     lost = ~known.always_recorded
     warn_without_zeros(count_nonzero(source)[lost], count_nonzero(target)[lost], source.shape[0], target.shape[0])
     names = _names(given, source.shape[1])
-    return PreparedCheck(*_make_checks(source, target, rows, known), names, known, (source.shape[0], target.shape[0]))
+    make = _make_anchored_checks if chosen.any() else _make_checks
+    return PreparedCheck(
+        *make(source, target, rows, known, chosen),
+        names,
+        known,
+        (source.shape[0], target.shape[0]),
+        tuple(names[j] for j in np.flatnonzero(chosen)),
+    )
 
 
 @dataclass(frozen=True)
@@ -298,6 +329,7 @@ class PreparedCheck:
     names: list[str]
     known: Known
     n_rows: tuple[int, int]
+    anchors: tuple[str, ...] = ()
 
     def judge(self, *, alpha: float = 0.05, n_bootstrap: int = 1000, random_state: Any = None) -> UCARReport:
         """Return the report; parameters and their defaults are those of `check_ucar`."""
@@ -320,10 +352,28 @@ class PreparedCheck:
             n_target=self.n_rows[1],
             not_checked="" if len(of_loss) else _why_nothing(n_lost, self.n_with_values),
             pairs_left_out=self.pairs_left_out,
+            anchors=self.anchors,
         )
 
 
-def _make_checks(source: Any, target: Any, rows: tuple[Any, Any], known: Known) -> tuple[Iterator[Checks], int, int]:
+def _make_anchored_checks(
+    source: Any, target: Any, rows: tuple[Any, Any], known: Known, anchors: np.ndarray
+) -> tuple[Iterator[Checks], int, int]:
+    """As `_make_checks`, given the anchors."""
+    if is_wide(source, target):
+        raise ValueError(
+            f"anchors are for tables that are not wide, got {source.shape[1]} columns, of which all pairs can't be "
+            "checked: drop columns, or leave anchors out."
+        )
+    anchored = AnchoredRows.of(source, target, anchors, known.group, known.always_recorded, groups=rows)
+    domains = make_domains(source, target, rows)
+    given = AnchoredDomains(source, target, domains, anchored, anchored.estimate())
+    return chain(anchored_checks(given, known), check_population(*domains, known)), len(domains[0].ranks), 0
+
+
+def _make_checks(
+    source: Any, target: Any, rows: tuple[Any, Any], known: Known, _: np.ndarray
+) -> tuple[Iterator[Checks], int, int]:
     """All checks, the number of features with several nonzero values, and that of pairs that are not checked."""
     if not is_wide(source, target):
         domains = make_domains(source, target, rows)

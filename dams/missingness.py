@@ -92,7 +92,7 @@ def _repeated(rates: pd.Series) -> str:
 def delete_at_random(
     X: Any, rates: Rates, rng: np.random.Generator, *, groups: np.ndarray | None = None, overwrite: bool = False
 ) -> Any:
-    """Zero entries of column j with probability `rates[j]`, in [0, 1], each on its own.
+    """Zero entries of column j with probability `rates[j]`, in [0, 1], each on its own; or `rates[i, j]` by row.
 
     `groups` numbers the groups of columns from 0 on, as `dams._columns.resolve_groups` does: the columns of a group,
     which have one rate, are lost with one draw per row. `overwrite` says that X is a float array which nobody else
@@ -102,7 +102,7 @@ def delete_at_random(
     if sparse.issparse(X):
         coo = canonical_csr(X).tocoo()
         if groups is None:
-            keep = rng.random(coo.nnz) >= rates[coo.col]
+            keep = rng.random(coo.nnz) >= (rates[coo.col] if rates.ndim == 1 else rates[coo.row, coo.col])
         else:
             keep = _draw_kept_together(coo.shape, rates, groups, rng)[coo.row, coo.col]
         kept = type(coo)((coo.data[keep], (coo.row[keep], coo.col[keep])), shape=coo.shape)
@@ -190,7 +190,8 @@ def _draw_kept(shape: tuple[int, ...], rates: Rates, rng: np.random.Generator) -
     threshold = whole.astype(np.uint8)
     kept = draws > threshold
     tied = np.flatnonzero(draws == threshold)
-    kept.ravel()[tied] = rng.random(len(tied)) >= (rates * 256 - whole)[tied % shape[1]]
+    left = rates * 256 - whole
+    kept.ravel()[tied] = rng.random(len(tied)) >= (left[tied % shape[1]] if rates.ndim == 1 else left.ravel()[tied])
     return kept
 
 
@@ -199,7 +200,7 @@ def _draw_kept_together(
 ) -> np.ndarray:
     """Mask of columns of which those of one group are kept or lost together."""
     _, first = np.unique(groups, return_index=True)
-    return _draw_kept((shape[0], len(first)), rates[first], rng)[:, groups]
+    return _draw_kept((shape[0], len(first)), rates[..., first], rng)[:, groups]
 
 
 def _check_share(name: str, value: float) -> None:

@@ -5,7 +5,7 @@ With q_j = P(X̃_j ≠ 0), 1 − r_j = q^t_j / q^s_j = (1 − m^t_j)/(1 − m^s_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams._columns import known_columns
+from dams._columns import known_columns, resolve_columns
 from dams._intervals import Method, delta_interval, p_recorded_better, ratio_interval
 from dams._registry import load
 from dams._rows import Tally, Worth, resolve_row_groups, tally
 from dams._validation import check_covariates, column_names, describe_columns, match_columns, warn_user
+from dams.anchors import AnchoredRates, AnchoredRows, warn_if_worth_little, with_anchors
 from dams.missingness import canonical_csr
 
 Array = np.ndarray
@@ -49,6 +50,9 @@ class RelativeMissingness:
         Names of the source's columns, if it is a DataFrame.
     worth : pair of Worth
         How many independent rows source and target are worth, for each share.
+    anchored : AnchoredRates or None
+        Where loss may depend on anchors, the estimates of r_j(s) and w(s); `at` and `weights` give them for rows. All
+        of the above is then of all rows together, whatever their anchors.
     """
 
     r: Array
@@ -66,19 +70,56 @@ class RelativeMissingness:
     column_groups: Array
     worth: tuple[Worth, Worth]
     feature_names: list[Any] | None = None
+    anchored: AnchoredRates | None = None
+
+    def at(self, X: Any) -> Array:
+        """Return r of every row and column, (n, d): r_j(s) at the anchors of the rows X, or r where there are none.
+
+        X has the source's columns, of which only the anchors are read.
+        """
+        table = self._read(X)
+        return (
+            np.tile(self.r, (table.shape[0], 1)) if self.anchored is None else self.anchored.r(self.anchored.of(table))
+        )
+
+    def standard_errors_at(self, X: Any) -> Array:
+        """Return the standard errors of `at`, (n, d); only with anchors."""
+        if self.anchored is None:
+            raise ValueError("standard_errors_at needs an estimate with anchors; without, lower and upper say as much.")
+        return self.anchored.error(self.anchored.of(self._read(X)))
+
+    def weights(self, X: Any) -> Array:
+        """Return w(s) = p^t(s)/p^s(s) at the anchors of the rows X, (n,); 1 where there are none."""
+        table = self._read(X)
+        if self.anchored is None:
+            return np.ones(table.shape[0])
+        return self.anchored.weights(self.anchored.of(table))
+
+    @property
+    def effective_sample_size(self) -> float:
+        """What the source rows are worth as a sample of the target's population, (Σ w)²/Σ w²; n without anchors."""
+        return float(self.n_source) if self.anchored is None else self.anchored.effective
+
+    def _read(self, X: Any) -> Any:
+        return check_covariates(match_columns(X, self.feature_names, len(self.r)), name="X")
 
     @property
     def filter_rates(self) -> Array:
         """max(r, 0), the rates at which algorithm 1 deletes source values."""
         return np.maximum(self.r, 0)
 
+    def filter_rates_at(self, X: Any) -> Array:
+        """Return max(r, 0): (d,), or with anchors (n, d), at those of the rows X."""
+        return self.filter_rates if self.anchored is None else np.maximum(self.at(X), 0)
+
     @property
     def improper(self) -> Array:
         """Which features the target records better than the source: their whole interval lies below zero.
 
-        Each is judged on its own, so of many features whose rates agree a few are expected here by chance.
+        Each is judged on its own, so of many features whose rates agree a few are expected here by chance. With
+        anchors, it is so at the anchors of some of the source's rows, 5 % at least.
         """
-        return self.upper < 0
+        return self.upper < 0 if self.anchored is None else self.anchored.improper(self.confidence)
 
     @cached_property
     def is_proper(self) -> bool:
@@ -88,8 +129,11 @@ class RelativeMissingness:
         the rates agree; only an interval that lies below zero speaks against it, and of many intervals some do by
         chance. So the least p-value of the features that are `improper` (Fisher's exact test of q^t ≤ q^s, of as many
         independent rows as the groups of rows are worth) is held against (1 − confidence)/d, Bonferroni's level for
-        all d: where the filter is proper, this says so with probability `confidence` at least.
+        all d: where the filter is proper, this says so with probability `confidence` at least. With anchors, intervals
+        of r_j(s) are held against zero at that level.
         """
+        if self.anchored is not None:
+            return not bool(self.anchored.improper(1 - (1 - self.confidence) / self._n_estimated).any())
         p = p_recorded_better(*self.worth, np.unique(self.column_groups[self.improper]))
         return not bool((p < (1 - self.confidence) / self._n_estimated).any())
 
@@ -108,11 +152,14 @@ class RelativeMissingness:
             f"often; {unclear} show{'s' * (unclear == 1)} no clear difference{recorded} ({100 * self.confidence:.4g} % "
             f"intervals by feature; {self._size()}). {self._furthest(more | less)}{self._jointly()}Deleting source "
             f"values {'can' if self.is_proper else 'cannot'} reproduce the target, as far as all features together "
-            "tell."
+            f"tell.{self._given_anchors()}"
         )
 
     # A terminal shows the sentence; the numbers are in `to_frame()`.
     __repr__ = __str__
+
+    def _given_anchors(self) -> str:
+        return "" if self.anchored is None else f" {self.anchored.describe(self.n_source, self.feature_names)}"
 
     def _size(self) -> str:
         source, target = self.worth
@@ -207,6 +254,7 @@ def estimate_relative_missingness(
     random_state: Any = None,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
 ) -> RelativeMissingness:
@@ -229,6 +277,10 @@ def estimate_relative_missingness(
         true, so r = 0 there, whatever their shares of nonzeros: these differ where the populations do.
     column_groups : list of lists of columns or None
         Columns that are lost together, as all values of one blood sample are: they share a mask, hence one r.
+    anchors : list of columns, mask or None
+        Columns that both places always record and on which loss, and the population, may depend. They count among
+        `always_recorded`. `RelativeMissingness.at` then gives r_j(s) of rows, a smooth function of the anchors
+        (`dams.anchors`), and `weights` the ratio of the populations.
     groups, groups_target : one id per row, or None
         Source and target rows that belong together, such as several of one patient. Groups must be independent of each
         other, rows within one need not be. None: every row stands alone.
@@ -290,6 +342,7 @@ def estimate_relative_missingness(
         feature_names=names,
         always_recorded=always_recorded,
         column_groups=column_groups,
+        anchors=anchors,
         groups=groups,
         groups_target=groups_target,
     )
@@ -303,6 +356,7 @@ def from_tables(
     feature_names: list[Any] | None = None,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
     **options: Any,
@@ -312,6 +366,7 @@ def from_tables(
     `counts` are the nonzeros of their columns, where these are known.
     """
     d = source.shape[1]
+    always_recorded = with_anchors(always_recorded, anchors, d, feature_names)
     known, unit = known_columns(always_recorded, column_groups, d, feature_names)
     rows = (
         resolve_row_groups(groups, source.shape[0], parameter="groups"),
@@ -323,7 +378,13 @@ def from_tables(
     for X, count, together in zip((source, target), counts, rows, strict=True):
         plain = together is None and unit.max() + 1 == d
         tallies.append(Tally(count, X.shape[0]) if plain else tally(X, unit, together))
-    return from_tallies(counts, (tallies[0], tallies[1]), unit, known, feature_names=feature_names, **options)
+    relative = from_tallies(counts, (tallies[0], tallies[1]), unit, known, feature_names=feature_names, **options)
+    chosen = resolve_columns(anchors, d, feature_names, parameter="anchors")
+    if not chosen.any():
+        return relative
+    anchored = AnchoredRows.of(source, target, chosen, unit, known, groups=rows, names=feature_names).estimate()
+    warn_if_worth_little(anchored, source.shape[0], feature_names)
+    return replace(relative, anchored=anchored)
 
 
 def from_counts(

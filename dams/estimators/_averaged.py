@@ -19,11 +19,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from dams._sklearn import HasMethods, Interval, fit_context
-from dams._validation import refuse_text_labels
+from dams._validation import refuse_text_labels, warn_user
 from dams.estimators._base import NOT_GIVEN, read_rows, share_columns, target_or_warn, warn_if_constant
 from dams.estimators._resampler import Resampler
 
 Array = np.ndarray
+
+# With the same law of anchors in both domains, weights cost no more than so much of the source's rows.
+SAME_POPULATION = 0.98
 
 
 def _base_has(method: str) -> Any:
@@ -86,7 +89,8 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
         X_target : like X, of shape (n_t, d), or None
             Target covariates, matched to X by column label if both are DataFrames. None means no shift.
         sample_weight : array of shape (n_s,)
-            Weights of the source rows, for the base estimator alone; r is estimated without them.
+            Weights of the source rows, for the base estimator alone; r is estimated without them. Those that anchors
+            give are multiplied with them.
         groups, groups_target : array of shape (n_s,) and (n_t,)
             Which rows belong together (a patient's), for the interval of r.
         **fit_params
@@ -107,6 +111,7 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
             X, checked, labels, X_target, self.n_draws, groups=groups, groups_target=groups_target
         )
         self.relative_missingness_ = self.filter_.relative_missingness_
+        for_base = self._with_weights(for_base, self.filter_.weights_)
         self.estimators_ = list(
             Parallel(n_jobs=self.n_jobs)(delayed(_fit)(clone(self.estimator), rows, labels, for_base) for rows in draws)
         )
@@ -124,6 +129,23 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
                 "that does."
             )
         return given
+
+    def _with_weights(self, for_base: dict[str, Any], weights: Array | None) -> dict[str, Any]:
+        """Return what the base estimator is given, with the weights that anchors give the rows."""
+        if weights is None:
+            return for_base
+        if _takes(self.estimator, "sample_weight"):
+            given = for_base.get("sample_weight")
+            return {**for_base, "sample_weight": weights if given is None else weights * np.asarray(given)}
+        assert self.relative_missingness_ is not None
+        worth = self.relative_missingness_.effective_sample_size
+        if worth < SAME_POPULATION * len(weights):
+            warn_user(
+                f"{type(self.estimator).__name__} takes no sample_weight, and the target's law of the anchors differs "
+                f"from the source's ({len(weights):,} rows are worth {worth:,.0f}): it is fitted for the source's "
+                "population. Choose a base estimator that takes weights."
+            )
+        return for_base
 
     def predict(self, X: Any) -> Array:
         """Predict labels of rows observed in the target domain."""

@@ -19,6 +19,7 @@ from dams._validation import (
     refuse_unusable,
     warn_user,
 )
+from dams.anchors import with_anchors
 from dams.estimators._doubts import warn_of_codes, warn_of_marks
 from dams.relative import RelativeMissingness, count_nonzero, from_tables
 
@@ -63,9 +64,10 @@ def read_rows(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, res
     check_columns(estimator, X, reset=reset)
     checked = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options)
     if reset:
-        always = getattr(estimator, "always_recorded", None)
-        names = names_of(estimator)
-        warn_of_codes(X, names, resolve_columns(always, estimator.n_features_in_, names, parameter="always_recorded"))
+        names, d = names_of(estimator), estimator.n_features_in_
+        always, anchors = (getattr(estimator, name, None) for name in ("always_recorded", "anchors"))
+        known = with_anchors(always, anchors, d, names)
+        warn_of_codes(X, names, resolve_columns(known, d, names, parameter="always_recorded"))
     return checked
 
 
@@ -88,6 +90,7 @@ def compare_with_target(
     *,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
 ) -> tuple[Any, RelativeMissingness]:
@@ -109,10 +112,12 @@ def compare_with_target(
         feature_names=names,
         always_recorded=always_recorded,
         column_groups=column_groups,
+        anchors=anchors,
         groups=groups,
         groups_target=groups_target,
     )
-    known = resolve_columns(always_recorded, X.shape[1], names, parameter="always_recorded")
+    recorded = with_anchors(always_recorded, anchors, X.shape[1], names)
+    known = resolve_columns(recorded, X.shape[1], names, parameter="always_recorded")
     warn_of_marks(X, target, names, known)
     warn_of_few_values(counts[0], relative, names, known)
     return target, relative

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from dams._columns import known_columns
 from dams._sklearn import fit_context
 from dams._validation import column_names
+from dams.anchors import with_anchors
 from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn
 from dams.relative import RelativeMissingness
 
@@ -27,11 +28,13 @@ class Resampler(BaseEstimator, ABC):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "always_recorded": ["array-like", None],
         "column_groups": [list, tuple, None],
+        "anchors": ["array-like", None],
         "random_state": ["random_state", np.random.Generator],
     }
 
     always_recorded: Any
     column_groups: Any
+    anchors: Any
     random_state: Any
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -54,6 +57,7 @@ class Resampler(BaseEstimator, ABC):
         Returns
         -------
         Rows like X, in its order (a DataFrame stays one, with its types; a sparse matrix comes back as CSR), and y.
+        With anchors, `weights_` has the weight of each row: where the populations differ, fit with these.
         """
         if X_target is NOT_GIVEN:
             _refuse_target_as_labels(X, y)
@@ -67,10 +71,12 @@ class Resampler(BaseEstimator, ABC):
     ) -> list[Any]:
         """Return `n_draws` draws of the rows, or one where nothing is random; `checked` is X as `read_rows` has it."""
         names, n_features = names_of(self), checked.shape[1]
-        _, together = known_columns(self.always_recorded, self.column_groups, n_features, names)
+        recorded = with_anchors(self.always_recorded, self.anchors, n_features, names)
+        _, together = known_columns(recorded, self.column_groups, n_features, names)
         self.relative_missingness_: RelativeMissingness | None = None
         self.rates_ = np.zeros(n_features)
         self.filled_ = np.zeros(n_features, dtype=bool)
+        self.weights_: Array | None = None
         # A DataFrame stays one, so that a base estimator may select columns by name.
         rows = X if hasattr(X, "columns") else checked
         if X_target is not None:
@@ -80,10 +86,13 @@ class Resampler(BaseEstimator, ABC):
                 X_target,
                 always_recorded=self.always_recorded,
                 column_groups=self.column_groups,
+                anchors=self.anchors,
                 groups=groups,
                 groups_target=groups_target,
             )
-            self.rates_ = self.relative_missingness_.filter_rates
+            self.rates_ = self.relative_missingness_.filter_rates_at(checked)
+            if self.relative_missingness_.anchored is not None:
+                self.weights_ = self.relative_missingness_.weights(checked)
             self.filled_ = self._to_fill(self.relative_missingness_)
         nothing_to_do = not self.rates_.any() and not self.filled_.any()
         return self._draw(rows, checked, labels, together, 1 if nothing_to_do else n_draws)

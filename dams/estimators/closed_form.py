@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,18 +13,19 @@ from dams._columns import known_columns
 from dams._rows import resolve_row_groups
 from dams._sklearn import StrOptions, fit_context
 from dams._validation import refuse_text_labels
+from dams.anchors import AnchoredRates, with_anchors
 from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn, warn_if_constant
+from dams.estimators._populations import Known, clearly_differ, moments_of, moments_of_folds
+from dams.estimators.anchored import fit_anchored, move_rows
+from dams.estimators.few_labels import correct_by_labels, read_target_labels
 from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments
-from dams.estimators.stabilise import Gram, StabilisedFit, fit_stabilised
+from dams.estimators.stabilise import StabilisedFit, fit_stabilised
 from dams.estimators.summary import Summary, compare_summaries, refuse_unlike
-from dams.estimators.wide import fit_wide, is_wide
+from dams.estimators.systems import Gram
+from dams.estimators.wide import WIDE, fit_wide, is_wide
 from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
-
-# Standard errors by which means that are known without loss must differ to speak of another population.
-CLEARLY = 4.0
-_Known = tuple[np.ndarray, np.ndarray]
 
 
 def adjust_moments(
@@ -37,7 +37,11 @@ def adjust_moments(
     the moments table, or from both weighted by sample size. (The paper prints r in place of 1 − r; its derivation two
     lines above gives 1 − r.) `groups` numbers the columns that are lost together, as in `dams.moments.move_gram`.
     """
-    moved = source.moved(r, groups=groups)
+    return join_moments(source.moved(r, groups=groups), target, gram)
+
+
+def join_moments(moved: Moments, target: Moments, gram: Gram) -> Moments:
+    """Moments of labelled target data from those that were moved there and those of the target's covariates."""
     if gram == "source":
         return moved
     covariates = target if gram == "target" else moved.pooled(target)
@@ -49,26 +53,6 @@ def adjust_moments(
         covariance=covariates.covariance,
         label_covariance=moved.cross - np.outer(covariates.mean, moved.label_mean),
     )
-
-
-def _moments_of(X: Any, always: np.ndarray | None) -> _Known | None:
-    """Means of some columns and the variances of these means."""
-    if always is None:
-        return None
-    values = X[:, np.flatnonzero(always)]
-    values = values.toarray() if sparse.issparse(values) else values
-    return values.mean(axis=0), values.var(axis=0) / len(values)
-
-
-def _moments_of_folds(folds: FoldedMoments, always: np.ndarray | None) -> _Known | None:
-    """The same from moments of parts of the rows."""
-    if always is None:
-        return None
-    shares = np.array([part.n for part in folds.parts]) / folds.n
-    means = np.stack([part.mean[always] for part in folds.parts])
-    squares = np.stack([np.diagonal(part.covariance)[always] for part in folds.parts]) + means**2
-    mean = shares @ means
-    return mean, (shares @ squares - mean**2) / folds.n
 
 
 class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -104,13 +88,19 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         estimated from the rows in which any of its columns is not zero. Columns in no group are lost independently. If
         groups are not known, the choice that `stabilise` makes turns to the target's Gram matrix, which is right
         whatever is lost together.
+    anchors : list of columns, mask or None
+        Columns that both domains always record and on which loss, and the population, may depend, such as age or site.
+        r and the weight of a source row are then smooth functions of its anchors (`dams.anchors`,
+        `dams.estimators.anchored`). They count among `always_recorded`; without any, nothing changes. For tables of up
+        to 500 columns.
 
     Attributes
     ----------
     coef_ : array of shape (d,), or (k, d) for k label columns
     intercept_ : float or array of shape (k,)
     relative_missingness_ : RelativeMissingness or None
-        The estimate used, one r for all columns of a group; None if fitted without target data.
+        The estimate used, one r for all columns of a group; None if fitted without target data. With anchors, its `at`
+        and `weights` give what each row was adjusted by, and `effective_sample_size` what the weights leave.
     rank_ : int
         Rank of M; below d, the solution is one of several, or as good as: directions whose variance is less than
         1e-10 of the largest, columns brought to one scale, do not count.
@@ -126,6 +116,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The share of the negative r̂ that is undone, summed over the features; α, the weight of the target's Gram matrix
         in M; and κ, the ridge that holds an "adjusted" predictor near the "filter". Where κ = 0 and `shrinkage_` is 1,
         the slopes solve the paper's equation for centred data, with Cov = (1 − α) Cov^s + α Cov^t in place of M.
+    label_check_ : LabelCheck or list of LabelCheck
+        What labelled target rows say of the adjustment, with a p-value, and how far they moved the coefficients, one
+        per label; only where `fit` was given some.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -153,6 +146,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "stabilise": ["boolean"],
         "always_recorded": ["array-like", None],
         "column_groups": ["array-like", None],
+        "anchors": ["array-like", None],
     }
 
     def __init__(
@@ -163,18 +157,30 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         stabilise: bool = True,
         always_recorded: Any = None,
         column_groups: Any = None,
+        anchors: Any = None,
     ):
         self.gram = gram
         self.fit_intercept = fit_intercept
         self.stabilise = stabilise
         self.always_recorded = always_recorded
         self.column_groups = column_groups
+        self.anchors = anchors
+
+    coef_: np.ndarray
+    intercept_: Any
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: Any, y: Any, X_target: Any = NOT_GIVEN, *, groups: Any = None, groups_target: Any = None
+        self,
+        X: Any,
+        y: Any,
+        X_target: Any = NOT_GIVEN,
+        *,
+        y_target: Any = None,
+        groups: Any = None,
+        groups_target: Any = None,
     ) -> ClosedFormRegressor:
-        """Fit on labelled source rows and unlabelled target rows.
+        """Fit on labelled source rows and target rows, of which a few may have labels.
 
         Parameters
         ----------
@@ -185,6 +191,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X_target : like X, of shape (n_t, d), or None
             Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
             least squares; so does leaving it out, with a warning.
+        y_target : array of shape (n_t,) or (n_t, k), or None
+            Labels of a few target rows, NaN elsewhere. They test the adjustment and correct it by as much as they can
+            tell (`dams.estimators.few_labels`); `label_check_` says what was found. None, or no label: unchanged.
         groups, groups_target : array of shape (n_s,) and (n_t,), or None
             Ids of rows that belong together, such as those of one patient. They are held out together when the choice
             of `stabilise` is made.
@@ -196,7 +205,10 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X_target = target_or_warn(X_target)
         columns = self._known_columns(X.shape[1])
         resolve_row_groups(groups, X.shape[0], parameter="groups")
+        self.__dict__.pop("label_check_", None)
         if X_target is None:
+            if y_target is not None:
+                raise ValueError("y_target holds labels of target rows: give these as X_target.")
             return self._fit_folds(FoldedMoments.of(X, labels, n_folds=1), None, None, one_label=y.ndim == 1)
         target, relative = compare_with_target(
             self,
@@ -204,18 +216,48 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             X_target,
             always_recorded=self.always_recorded,
             column_groups=self.column_groups,
+            anchors=self.anchors,
             groups=groups,
             groups_target=groups_target,
         )
+        known_labels = read_target_labels(y_target, target.shape[0], labels.shape[1])
+        if known_labels is not None and X.shape[1] > WIDE:
+            raise ValueError(f"y_target is for tables of at most {WIDE} columns, got {X.shape[1]}: leave it out.")
+        self._fit_target(X, labels, target, relative, columns, groups, groups_target, one_label=y.ndim == 1)
+        if known_labels is not None:
+            given = (X, labels, groups), (target, known_labels, groups_target)
+            before = self.coef_, self.intercept_
+            after, self.label_check_ = correct_by_labels(
+                *given, relative, columns, before, fit_intercept=self.fit_intercept
+            )
+            self.coef_, self.intercept_ = after
+        return self
+
+    def _fit_target(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        target: Any,
+        relative: RelativeMissingness,
+        columns: Columns,
+        groups: Any,
+        groups_target: Any,
+        *,
+        one_label: bool,
+    ) -> ClosedFormRegressor:
+        """Fit on checked rows of both domains."""
+        if relative.anchored is not None:
+            adjusted = self._fit_anchored((X, labels, groups), (target, groups_target), relative.anchored, columns)
+            return self._take(adjusted, relative, one_label=one_label)
         rows = (X, labels, groups), (target, None, groups_target)
         if self.stabilise and is_wide(*rows):
-            gram = self._gram(*(_moments_of(values, columns.always) for values in (X, target)))
+            gram = self._gram(*(moments_of(values, columns.always) for values in (X, target)))
             fit = fit_wide(*rows, relative.r, columns, gram=gram, fit_intercept=self.fit_intercept)
-            return self._take(fit, relative, one_label=y.ndim == 1)
+            return self._take(fit, relative, one_label=one_label)
         here, there = (
             FoldedMoments.of(values, Y, groups=ids, columns=columns, n_folds=self._n_folds) for values, Y, ids in rows
         )
-        return self._fit_folds(here, there, relative, one_label=y.ndim == 1)
+        return self._fit_folds(here, there, relative, one_label=one_label)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_summaries(self, source: Summary, target: Summary | None) -> ClosedFormRegressor:
@@ -235,6 +277,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         # Checked before the first look inside.
         refuse_unlike(source, target)
+        if self.anchors is not None:
+            raise ValueError("anchors need the rows, which summaries don't hold: use fit, or leave anchors out.")
         self._column_names = source.feature_names
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)
@@ -259,7 +303,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return N_FOLDS if self.stabilise else 1
 
     def _known_columns(self, n_features: int) -> Columns:
-        always, groups = known_columns(self.always_recorded, self.column_groups, n_features, names_of(self))
+        recorded = with_anchors(self.always_recorded, self.anchors, n_features, names_of(self))
+        always, groups = known_columns(recorded, self.column_groups, n_features, names_of(self))
         grouped = groups.max(initial=-1) + 1 < n_features
         return Columns(always if always.any() else None, groups if grouped else None)
 
@@ -276,7 +321,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if target is None or relative is None:
             fit = least_squares(source.merged(), fit_intercept=self.fit_intercept)
             return self._take(fit, relative, one_label=one_label)
-        gram = self._gram(*(_moments_of_folds(folds, source.columns.always) for folds in (source, target)))
+        gram = self._gram(*(moments_of_folds(folds, source.columns.always) for folds in (source, target)))
         if self.stabilise:
             fit = fit_stabilised(source, target, relative.r, gram=gram, fit_intercept=self.fit_intercept)
         else:
@@ -285,15 +330,37 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             fit = least_squares(adjusted, fit_intercept=self.fit_intercept)
         return self._take(fit, relative, one_label=one_label)
 
-    def _gram(self, source: _Known | None, target: _Known | None) -> Gram:
+    def _fit_anchored(
+        self,
+        source: tuple[Any, np.ndarray, Any],
+        target: tuple[Any, Any],
+        rates: AnchoredRates,
+        columns: Columns,
+    ) -> LinearFit:
+        """Fit with r and w of every row; anchors of another law are weighted for, what else is recorded is not."""
+        X, labels, _ = source
+        if X.shape[1] > WIDE:
+            raise ValueError(
+                f"anchors are for tables of at most {WIDE} columns, got {X.shape[1]}: r differs from row to row, so "
+                "that whole tables of it are held. Drop columns, or leave anchors out."
+            )
+        assert columns.always is not None
+        others = columns.always.copy()
+        others[rates.columns] = False
+        gram = self._gram(*(moments_of(rows, others) for rows in (X, target[0]))) if others.any() else self.gram
+        if self.stabilise:
+            return fit_anchored(source, target, rates, columns.groups, gram=gram, fit_intercept=self.fit_intercept)
+        moved = move_rows(X, labels, rates, columns.groups)
+        return least_squares(join_moments(moved, Moments.of(target[0]), gram), fit_intercept=self.fit_intercept)
+
+    def _gram(self, source: Known | None, target: Known | None) -> Gram:
         """Which Gram matrix to use, given moments of what is always recorded: None where that is nothing.
 
         Where these differ, the target's Gram matrix is that of another population than the labels'.
         """
         if self.gram != "pooled" or source is None or target is None:
             return self.gram
-        gap, error = np.abs(target[0] - source[0]), np.sqrt(np.maximum(source[1] + target[1], 0))
-        return "source" if (gap > CLEARLY * error + 1e-12 * np.abs(source[0])).any() else self.gram
+        return "source" if clearly_differ(source, target) else self.gram
 
     def _take(self, fit: LinearFit, relative: RelativeMissingness | None, *, one_label: bool) -> ClosedFormRegressor:
         """Set what a fit leaves."""

@@ -29,6 +29,10 @@ class MissingnessFilter(Resampler):
         Columns that are never lost, by name or position: their r is 0, and nothing is deleted.
     column_groups : list of lists of columns or None
         Columns that are lost together, such as a panel of measurements: they have one r and one draw per row.
+    anchors : list of columns, mask or None
+        Columns that both domains always record and on which loss, and the population, may depend, such as age or site:
+        r is then a smooth function of them (`dams.anchors`), and rows have weights. They count among
+        `always_recorded`.
     random_state : int, Generator or None
         With an integer every call draws the same mask.
 
@@ -37,7 +41,9 @@ class MissingnessFilter(Resampler):
     relative_missingness_ : RelativeMissingness or None
         The estimate; None without target data.
     rates_ : array of shape (d,)
-        max(r̂, 0).
+        max(r̂, 0); with anchors (n, d), of each row.
+    weights_ : array of shape (n,) or None
+        With anchors, w(s) of each row: the target's law of the anchors over the source's.
     filled_ : array of bool, shape (d,)
         All False: this filter only deletes.
     n_features_in_, feature_names_in_
@@ -59,9 +65,17 @@ class MissingnessFilter(Resampler):
     0.3
     """
 
-    def __init__(self, *, always_recorded: Any = None, column_groups: Any = None, random_state: Any = None):
+    def __init__(
+        self,
+        *,
+        always_recorded: Any = None,
+        column_groups: Any = None,
+        anchors: Any = None,
+        random_state: Any = None,
+    ):
         self.always_recorded = always_recorded
         self.column_groups = column_groups
+        self.anchors = anchors
         self.random_state = random_state
 
     def _draw(self, rows: Any, checked: Any, labels: np.ndarray, together: np.ndarray, n_draws: int) -> list[Any]:
@@ -87,6 +101,10 @@ class FilteredEstimator(AveragedEstimator):
         Columns that are never lost, by name or position: their r is 0, and nothing is deleted.
     column_groups : list of lists of columns or None
         Columns that are lost together, such as a panel of measurements: they have one r and one draw per row.
+    anchors : list of columns, mask or None
+        Columns that both domains always record and on which loss, and the population, may depend, such as age or site:
+        r is then a smooth function of them (`dams.anchors`), and rows have weights. They count among
+        `always_recorded`.
     n_jobs : int or None
         Processes that fit the models of the draws; the result does not depend on it.
     random_state : int, Generator or None
@@ -131,6 +149,7 @@ class FilteredEstimator(AveragedEstimator):
         n_draws: int = 1,
         always_recorded: Any = None,
         column_groups: Any = None,
+        anchors: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ):
@@ -138,10 +157,14 @@ class FilteredEstimator(AveragedEstimator):
         self.n_draws = n_draws
         self.always_recorded = always_recorded
         self.column_groups = column_groups
+        self.anchors = anchors
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _make_filter(self) -> MissingnessFilter:
         return MissingnessFilter(
-            always_recorded=self.always_recorded, column_groups=self.column_groups, random_state=self.random_state
+            always_recorded=self.always_recorded,
+            column_groups=self.column_groups,
+            anchors=self.anchors,
+            random_state=self.random_state,
         )

@@ -19,27 +19,22 @@ the moments table gives from held-out source rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
 
 import numpy as np
 
 from dams.estimators.folds import FoldedMoments, pair_folds
-from dams.least_squares import LinearFit, smallest_eigenvalue, solve_definite, solve_symmetric
-from dams.moments import Moments
+from dams.estimators.systems import DAMPINGS, SOURCE, Candidate, Gram, Held, Setting, System, label_mean_of
+from dams.least_squares import LinearFit, smallest_eigenvalue
 
 Array = np.ndarray
-Gram = Literal["pooled", "target", "source"]
-Kind = Literal["source", "recentred", "filter", "adjusted"]
 
 # γ: 0 undoes every negative r as a whole; at 32, an r that is 5.7 standard errors below zero is undone by half.
 CAUTIONS = (0.0, 32.0)
 WEIGHTS = {"pooled": (0.0, 0.2, 0.5, 1.0), "source": (0.0,), "target": (0.0, 1.0)}
 RIDGES = (0.01, 0.1, 1.0)
-# Penalty on the columns of β₀ that the target records better, in units of the target's variance and of −r.
-DAMPINGS = (0.0, 0.1)
 # A matrix is well conditioned if its smallest eigenvalue is so many standard errors above zero.
 WELL_CONDITIONED = 16.0
 # With so many rows a gain over the source must be two standard errors rather than one; few rows with heavy tails make
@@ -50,28 +45,6 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A predictor to choose: least squares on the source, β₀ ("filter"), or a step from β₀ ("adjusted").
-
-    "recentred" has the slopes of least squares on the source and an intercept for the target's means.
-    """
-
-    kind: Kind
-    caution: float = 0.0  # γ
-    weight: float = 0.0  # α
-    ridge: float = 0.0  # κ
-    damping: float = 0.0
-
-    @property
-    def step(self) -> tuple[float, float, float]:
-        """What the matrix of an adjusted candidate depends on."""
-        return self.caution, self.weight, self.ridge
-
-
-SOURCE = Candidate("source")
-
-
-@dataclass(frozen=True)
 class StabilisedFit(LinearFit):
     """The chosen predictors; what was chosen has one entry per label."""
 
@@ -79,78 +52,6 @@ class StabilisedFit(LinearFit):
     shrinkage: Array  # the share of Σ|min(r, 0)| that is undone
     weight: Array
     ridge: Array
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """What all systems share. With an intercept second moments are centred: a constant in the labels moves it alone."""
-
-    fit_intercept: bool
-    groups: Array | None
-
-    def second(self, moments: Moments) -> Array:
-        return moments.covariance if self.fit_intercept else moments.gram
-
-    def cross(self, moments: Moments) -> Array:
-        assert moments.label_covariance is not None
-        return moments.label_covariance if self.fit_intercept else moments.cross
-
-    def move(self, moments: Moments, r: Array) -> tuple[Array, Array]:
-        """Second moments and cross-moment after the map with rate r."""
-        moved = moments.moved(r, groups=self.groups)
-        return self.second(moved), self.cross(moved)
-
-
-class _System:
-    """Source and target moments of the same rows, and the r that goes with them."""
-
-    def __init__(self, source: Moments, target: Moments, counts: tuple[Array, Array], r: Array, setting: _Setting):
-        self.source, self.target, self.r, self.setting = source, target, r, setting
-        self.there = setting.second(target)
-        self.variance = variance_of_r(r, counts, (source.n, target.n))
-
-    def theta(self, caution: float) -> Array:
-        """Share of a negative r that is undone, feature by feature."""
-        return shares_to_undo(self.r, self.variance, caution)
-
-    def moved(self, theta: Array | float) -> tuple[Array, Array]:
-        """Second moments and cross-moment of the source, moved by max(r, 0) + θ min(r, 0)."""
-        return self.setting.move(self.source, np.where(self.r < 0, theta * self.r, self.r))
-
-    def systems(self, candidates: Sequence[Candidate]) -> Iterator[tuple[Array, Array | None]]:
-        """Yield the matrix of every candidate and its coefficients, None if the matrix is not positive definite.
-
-        Neighbours that differ in their damping alone share a factorisation, those of one γ the moved moments.
-        """
-        here = self.setting.second(self.source), self.setting.cross(self.source)
-        noise, gain = np.diagonal(self.there) * np.maximum(1 - self.r, 1), np.maximum(-self.r, 0)
-        calm_matrix, calm_cross = self.moved(0.0)
-        calm = [calm_matrix + np.diag(damping * np.diagonal(self.there) * gain) for damping in DAMPINGS]
-        starts = [solve_symmetric(matrix, calm_cross) for matrix in calm]
-        last: Candidate | None = None
-        for candidate in candidates:
-            damped = DAMPINGS.index(candidate.damping)
-            if candidate.kind == "filter":
-                yield calm[damped], starts[damped]
-                continue
-            if candidate.kind != "adjusted":
-                yield here[0], solve_symmetric(*here)
-                continue
-            if last is None or candidate.caution != last.caution:
-                moved, cross = self.moved(self.theta(candidate.caution))
-            if last is None or candidate.step != last.step:
-                matrix = (1 - candidate.weight) * moved + candidate.weight * self.there
-                left = np.hstack([cross - matrix @ start for start in starts])
-                matrix.flat[:: len(matrix) + 1] += candidate.ridge * noise
-                steps = solve_definite(matrix, left)
-            last = candidate
-            width = cross.shape[1]
-            yield matrix, None if steps is None else starts[damped] + steps[:, damped * width : (damped + 1) * width]
-
-    def solve(self, candidates: Sequence[Candidate]) -> Array:
-        """Coefficients (candidates, d, k), NaN for those whose matrix is not positive definite."""
-        missing = np.full_like(self.setting.cross(self.source), np.nan)
-        return np.stack([missing if coef is None else coef for _, coef in self.systems(candidates)])
 
 
 def fit_stabilised(
@@ -181,26 +82,38 @@ def fit_stabilised(
         Which α are candidates: several ("pooled"), 0 ("source"), or 0 and 1 ("target").
     """
     source, target = pair_folds(source, target)
-    setting = _Setting(fit_intercept, source.columns.groups)
+    setting = Setting(fit_intercept, source.columns.groups)
     counts = source.counts.sum(axis=0), target.counts.sum(axis=0)
-    whole = _System(source.merged(), target.merged(), counts, r, setting)
+    whole = System(source.merged(), target.merged(), counts, r, setting)
     n_folds = min(len(source.parts), len(target.parts))
     parts = [_without(source, target, whole, fold) for fold in range(n_folds)] if n_folds > 1 else []
+    held = [Held(whole, pair) for pair in zip(source.parts, target.parts, strict=False)]
+    return fit_least_risk(whole, parts, held, gram, min(source.n, target.n))
+
+
+def fit_least_risk(
+    whole: System, parts: Sequence[System], held: Sequence[Held | System], gram: Gram, n: int | float
+) -> StabilisedFit:
+    """Choose among the candidates of the system of all rows, by the systems without a fold and the fold's own rows.
+
+    n is the fewer rows of both domains.
+    """
+    fit_intercept = whole.setting.fit_intercept
     candidates = make_candidates(gram, _well_conditioned(whole, parts), fit_intercept=fit_intercept)
     found = whole.solve(candidates)
-    choice = _choose(candidates, found, source, target, whole, parts)
+    choice = _choose(candidates, found, whole, parts, held, n)
     chosen = [candidates[i] for i in choice]
     coef = np.stack([found[i, :, label] for label, i in enumerate(choice)], axis=1)
-    label_mean, mean = whole.source.label_mean, whole.source.mean[:, None]
-    assert label_mean is not None
+    plain = [c.kind == "source" for c in chosen]
     # The moved source mean, because its sampling error is shared with the label mean.
-    means = np.where([c.kind == "source" for c in chosen], mean, (1 - r)[:, None] * mean)
+    means = np.where(plain, whole.source.mean[:, None], whole.moved_mean[:, None])
+    label_mean = np.where(plain, label_mean_of(whole.source), whole.label_mean)
     return StabilisedFit(
         coef,
         label_mean - (means * coef).sum(axis=0) if fit_intercept else np.zeros_like(label_mean),
         tuple(matrix for matrix, _ in whole.systems([candidates[i] for i in np.unique(choice)])),
         kind=np.array([c.kind for c in chosen]),
-        shrinkage=np.array([share_undone(whole.r, whole.theta(c.caution), c) for c in chosen]),
+        shrinkage=np.array([whole.share_undone(c) for c in chosen]),
         weight=np.array([c.weight for c in chosen]),
         ridge=np.array([c.ridge for c in chosen]),
     )
@@ -219,19 +132,7 @@ def make_candidates(gram: Gram, well: tuple[bool, bool], *, fit_intercept: bool)
     return [*calm, *plain, *exact, *(Candidate("adjusted", *step) for step in steps)]
 
 
-def variance_of_r(r: Array, counts: tuple[Array, Array], n: tuple[Any, Any]) -> Array:
-    """Variance of r̂ by the delta method, from rows in which a column is recorded."""
-    counted = zip(counts, n, strict=True)
-    return (1 - r) ** 2 * sum(1 / np.maximum(count, 1) - 1 / rows for count, rows in counted)
-
-
-def shares_to_undo(r: Array, variance: Array, caution: float) -> Array:
-    """θ_j = r_j²/(r_j² + γ Var(r̂_j)), the share of a negative r_j that is undone."""
-    size = np.square(r) + caution * variance
-    return np.square(r) / np.where(size > 0, size, 1.0)
-
-
-def _well_conditioned(whole: _System, parts: Sequence[_System]) -> tuple[bool, bool]:
+def _well_conditioned(whole: System, parts: Sequence[System]) -> tuple[bool, bool]:
     """Whether the moved source's and the target's matrix are; not, where there are no folds to tell."""
     if not parts:
         return False, False
@@ -244,23 +145,25 @@ def _well_conditioned(whole: _System, parts: Sequence[_System]) -> tuple[bool, b
 def _choose(
     candidates: Sequence[Candidate],
     found: Array,
-    source: FoldedMoments,
-    target: FoldedMoments,
-    whole: _System,
-    parts: Sequence[_System],
+    whole: System,
+    parts: Sequence[System],
+    held: Sequence[Held | System],
+    n: int | float,
 ) -> Array:
     """Index of the chosen candidate, one per label."""
     plain = candidates.index(SOURCE)
     if not parts:
         return np.full(found.shape[2], plain)
     risks, gaps = np.empty((2, len(parts), *found.shape[::2]))
-    for fold, (part, *held) in enumerate(zip(parts, source.parts, target.parts, strict=False)):
-        risks[fold], gaps[fold] = _held_out_risk(candidates, part.solve(candidates), part, held, whole.r)
+    for fold, (part, rows) in enumerate(zip(parts, held, strict=False)):
+        risks[fold], gaps[fold] = _held_out_risk(candidates, part.solve(candidates), part, rows)
     too_much = _explains_too_much(candidates, found, whole)
-    return choose_least_risk(risks, gaps, too_much, plain, _label_second(whole), min(source.n, target.n))
+    return choose_least_risk(risks, gaps, too_much, plain, whole.label_second, n)
 
 
-def choose_least_risk(risks: Array, gaps: Array, unusable: Array, plain: int, explained: Array, n: int) -> Array:
+def choose_least_risk(
+    risks: Array, gaps: Array, unusable: Array, plain: int, explained: Array, n: int | float
+) -> Array:
     """Index of the candidate of least risk, one per label, from risks and gaps of shape (folds, candidates, k).
 
     `plain` is the candidate to beat, `explained` what there is to explain of each label, and n the fewer rows of both
@@ -277,29 +180,28 @@ def choose_least_risk(risks: Array, gaps: Array, unusable: Array, plain: int, ex
     return np.where(helps, best, plain)
 
 
-def _without(source: FoldedMoments, target: FoldedMoments, whole: _System, fold: int) -> _System:
+def _without(source: FoldedMoments, target: FoldedMoments, whole: System, fold: int) -> System:
     moments = source.without(fold), target.without(fold)
     counts = source.counts_without(fold), target.counts_without(fold)
     q_source, q_target = counts[0] / moments[0].n, counts[1] / moments[1].n
     # A feature seen only in this fold's source rows has no r without them.
     r = np.where(q_source > 0, 1 - q_target / np.where(q_source > 0, q_source, 1), whole.r)
-    return _System(*moments, counts, r, whole.setting)
+    return System(*moments, counts, r, whole.setting)
 
 
 def _held_out_risk(
-    candidates: Sequence[Candidate], coef: Array, part: _System, held: Sequence[Moments], r: Array
+    candidates: Sequence[Candidate], coef: Array, part: System, held: Held | System
 ) -> tuple[Array, Array]:
     """Target risk of coefficients (candidates, d, k) over that of the first, and its change if G is the target's."""
     start, steps = coef[0], coef - coef[0]
-    moved, cross = part.setting.move(held[0], r)
-    gram = part.setting.second(held[1])
+    moved, cross = held.moved(1.0)
+    gram = held.there
     risk = np.einsum("cdk,cdk->ck", steps, gram @ steps - 2 * (cross - moved @ start))
     gap = 2 * np.einsum("cdk,dk->ck", steps, (gram - moved) @ start)
     if part.setting.fit_intercept:
         # Its intercept is the source's. Two estimates of the bias, as the square of one would count its noise.
         plain = candidates.index(SOURCE)
-        ways = held, (part.source, part.target)
-        biases = [(target.mean - source.mean) @ coef[plain] for source, target in ways]
+        biases = [rows.gap_of_means(coef[plain]) for rows in (held, part)]
         risk[plain] += biases[0] * biases[1]
     return risk, gap
 
@@ -317,28 +219,11 @@ def mean_and_error(values: Array) -> tuple[Array, Array]:
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
-def _explains_too_much(candidates: Sequence[Candidate], found: Array, whole: _System) -> Array:
+def _explains_too_much(candidates: Sequence[Candidate], found: Array, whole: System) -> Array:
     """Which adjusted candidates would have a negative risk on all rows, (candidates, k)."""
     _, cross = whole.moved(1.0)
-    left = _label_second(whole) + np.einsum("cdk,cdk->ck", found, whole.there @ found - 2 * cross)
+    left = whole.label_second + np.einsum("cdk,cdk->ck", found, whole.there @ found - 2 * cross)
     return (left < 0) & np.array([c.kind == "adjusted" for c in candidates])[:, None]
-
-
-def _label_second(whole: _System) -> Array:
-    """Var(Y), or E[Y²] without an intercept: what there is to explain."""
-    label_variance, label_mean = whole.source.label_variance, whole.source.label_mean
-    assert label_variance is not None and label_mean is not None
-    return label_variance if whole.setting.fit_intercept else label_variance + label_mean**2
-
-
-def share_undone(r: Array, theta: Array, candidate: Candidate) -> float:
-    """Share of the negative r that a candidate undoes; `theta` is that of its γ."""
-    better = np.maximum(-r, 0)
-    if candidate.kind in ("source", "recentred"):
-        return 0.0
-    if not better.any():
-        return 1.0
-    return float(better @ theta / better.sum()) if candidate.kind == "adjusted" else 0.0
 
 
 def is_well_conditioned(eigenvalue: float, *without_folds: float) -> bool:

@@ -52,6 +52,10 @@ class TwoWayFilter(Resampler):
     column_groups : list of lists of columns or None
         Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
         in as one.
+    anchors : list of columns, mask or None
+        Columns that both domains always record and on which loss, and the population, may depend, such as age or site:
+        r is then a smooth function of them (`dams.anchors`), and rows have weights. They count among
+        `always_recorded`.
     n_jobs : int or None
         Threads that grow the trees and fill the draws; the result does not depend on it.
     verbose : int
@@ -67,7 +71,9 @@ class TwoWayFilter(Resampler):
     relative_missingness_ : RelativeMissingness or None
         The estimate; None without target data.
     rates_ : array of shape (d,)
-        max(r̂, 0), the rates of deletion.
+        max(r̂, 0), the rates of deletion; with anchors (n, d), of each row.
+    weights_ : array of shape (n,) or None
+        With anchors, w(s) of each row: the target's law of the anchors over the source's.
     filled_ : array of bool, shape (d,)
         Which columns were filled.
     n_features_in_, feature_names_in_
@@ -102,6 +108,7 @@ class TwoWayFilter(Resampler):
         *,
         always_recorded: Any = None,
         column_groups: Any = None,
+        anchors: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         max_rows: int | None = MAX_ROWS,
@@ -109,6 +116,7 @@ class TwoWayFilter(Resampler):
     ):
         self.always_recorded = always_recorded
         self.column_groups = column_groups
+        self.anchors = anchors
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.max_rows = max_rows
@@ -155,6 +163,10 @@ class TwoWayEstimator(AveragedEstimator):
     column_groups : list of lists of columns or None
         Columns that are lost together, such as a panel of measurements: they have one r, and are deleted and filled
         in as one.
+    anchors : list of columns, mask or None
+        Columns that both domains always record and on which loss, and the population, may depend, such as age or site:
+        r is then a smooth function of them (`dams.anchors`), and rows have weights. They count among
+        `always_recorded`.
     n_jobs : int or None
         Processes that fit the models of the draws, and threads that grow the trees behind the filled values; the
         result does not depend on it.
@@ -210,6 +222,7 @@ class TwoWayEstimator(AveragedEstimator):
         n_draws: int = N_MODELS,
         always_recorded: Any = None,
         column_groups: Any = None,
+        anchors: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         max_rows: int | None = MAX_ROWS,
@@ -219,6 +232,7 @@ class TwoWayEstimator(AveragedEstimator):
         self.n_draws = n_draws
         self.always_recorded = always_recorded
         self.column_groups = column_groups
+        self.anchors = anchors
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.max_rows = max_rows
@@ -228,6 +242,7 @@ class TwoWayEstimator(AveragedEstimator):
         return TwoWayFilter(
             always_recorded=self.always_recorded,
             column_groups=self.column_groups,
+            anchors=self.anchors,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             max_rows=self.max_rows,
@@ -259,7 +274,8 @@ def two_way_draws(
     rows = SourceRows(X)
     fills: list[Filled] = []
     if relative.improper.any():
-        r = np.where(relative.improper, relative.r, 0.0)
+        # With anchors, r of every row.
+        r = np.where(relative.improper, relative.r if relative.anchored is None else relative.at(X), 0.0)
         fills += _fill(
             rows,
             _label_columns(y),
@@ -272,15 +288,18 @@ def two_way_draws(
             max_rows=max_rows,
             choices=choices,
         )
-    return list(rows.copies(fills, relative.filter_rates, together, streams))
+    return list(rows.copies(fills, relative.filter_rates_at(X), together, streams))
 
 
-def fill_probabilities(probability: Array, expected: float) -> Array:
+def fill_probabilities(probability: Array, expected: float, strength: Array | None = None) -> Array:
     """Probabilities of turning zeros into values: proportional to π/(1 − π), at most 1, summing to `expected`.
 
     In theory the factor is −r_j. Fixing the sum instead keeps the number of nonzeros at the target's, however π errs.
+    `strength` is −r_j of each row, above 0, where it differs from row to row.
     """
     odds = probability / (1 - probability)
+    if strength is not None:
+        odds = odds * strength
     descending = np.sort(odds)[::-1]
     # With the k largest at 1, the rest share what remains; the least k that leaves no probability above 1.
     remaining = np.cumsum(descending[::-1])[::-1]
@@ -313,7 +332,8 @@ def _fill(
     folds = learning.permutation(X.shape[0]) % choices.n_folds
     start = time.perf_counter()
     _, first = np.unique(together, return_index=True)
-    order = fill_order(r[first], most_first=choices.most_first)
+    overall = r if r.ndim == 1 else np.minimum(r, 0).mean(axis=0)
+    order = fill_order(overall[first], most_first=choices.most_first)
     table = X.standardised()
     tables = [table, *(table.copy() for _ in streams[1:])]
     # All copies have the same law, so what is learned from one serves all.
@@ -321,15 +341,15 @@ def _fill(
     for number, group in enumerate(order, start=1):
         columns = np.flatnonzero(together == group)
         values = X.columns(columns)
-        zeros = np.flatnonzero(~values.any(axis=1))
-        expected = -r[columns[0]] * (len(values) - len(zeros))
+        zeros, expected, strength = _to_fill(r[..., columns[0]], values)
         seed = int(learning.integers(2**31))
         law = ConditionalLaw(
             learned_from, columns, values, folds, seed=seed, n_jobs=n_jobs, max_rows=max_rows, choices=choices
         )
         fill = delayed(_fill_feature)
         filled = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            fill(table, columns, zeros, law, expected, rng) for table, rng in zip(tables, streams, strict=True)
+            fill(table, columns, zeros, law, expected, strength, rng)
+            for table, rng in zip(tables, streams, strict=True)
         )
         learned_from.refresh(columns)
         yield from ((copy, columns, rows, donors) for copy, (rows, donors) in enumerate(filled))
@@ -340,14 +360,31 @@ def _fill(
             )
 
 
+def _to_fill(r: Array, values: Array) -> tuple[Array, float, Array | None]:
+    """Rows with a zero that may be filled, how many of them will be, and −r of each where r differs from row to row."""
+    zeros = np.flatnonzero(~values.any(axis=1))
+    if r.ndim == 0:
+        return zeros, -float(r) * (len(values) - len(zeros)), None
+    strength = np.maximum(-r, 0)
+    expected = float(strength.sum() - strength[zeros].sum())
+    zeros = zeros[strength[zeros] > 0]
+    return zeros, expected, strength[zeros]
+
+
 def _fill_feature(
-    table: Array, columns: Array, zeros: Array, law: ConditionalLaw, expected: float, rng: np.random.Generator
+    table: Array,
+    columns: Array,
+    zeros: Array,
+    law: ConditionalLaw,
+    expected: float,
+    strength: Array | None,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Fill one feature of one table, in place, in as many rows as are expected to be lost in the source alone.
 
     Returns the rows that are filled, and their donors.
     """
-    rows = zeros[rng.random(len(zeros)) < fill_probabilities(law.probability(table, zeros), expected)]
+    rows = zeros[rng.random(len(zeros)) < fill_probabilities(law.probability(table, zeros), expected, strength)]
     donors = law.donors(table, rows, rng)
     table[np.ix_(columns, rows)] = table[np.ix_(columns, donors)]
     return rows, donors

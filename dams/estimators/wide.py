@@ -19,17 +19,8 @@ import numpy as np
 from dams.conjugate import Factor, Product, conjugate_gradients
 from dams.estimators.folded_rows import FoldedRows
 from dams.estimators.folds import N_FOLDS, Columns
-from dams.estimators.stabilise import (
-    SOURCE,
-    Candidate,
-    Gram,
-    StabilisedFit,
-    choose_least_risk,
-    mean_and_error,
-    share_undone,
-    shares_to_undo,
-    variance_of_r,
-)
+from dams.estimators.stabilise import StabilisedFit, choose_least_risk, mean_and_error
+from dams.estimators.systems import SOURCE, Candidate, Gram, share_undone, shares_to_undo, variance_of_r
 from dams.least_squares import solve_definite, solve_symmetric
 from dams.moments import move_covariance, move_gram
 

@@ -1,0 +1,40 @@
+"""Means of columns that are always recorded, which tell whether source and target are of one population."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dams.estimators.folds import FoldedMoments
+
+# Standard errors by which means that are known without loss must differ to speak of another population.
+CLEARLY = 4.0
+Known = tuple[np.ndarray, np.ndarray]
+
+
+def moments_of(X: Any, always: np.ndarray | None) -> Known | None:
+    """Means of some columns and the variances of these means."""
+    if always is None:
+        return None
+    values = X[:, np.flatnonzero(always)]
+    values = values.toarray() if sparse.issparse(values) else values
+    return values.mean(axis=0), values.var(axis=0) / len(values)
+
+
+def moments_of_folds(folds: FoldedMoments, always: np.ndarray | None) -> Known | None:
+    """The same from moments of parts of the rows."""
+    if always is None:
+        return None
+    shares = np.array([part.n for part in folds.parts]) / folds.n
+    means = np.stack([part.mean[always] for part in folds.parts])
+    squares = np.stack([np.diagonal(part.covariance)[always] for part in folds.parts]) + means**2
+    mean = shares @ means
+    return mean, (shares @ squares - mean**2) / folds.n
+
+
+def clearly_differ(source: Known, target: Known) -> bool:
+    """Whether a mean of one domain is clearly another one than that of the other."""
+    gap, error = np.abs(target[0] - source[0]), np.sqrt(np.maximum(source[1] + target[1], 0))
+    return bool((gap > CLEARLY * error + 1e-12 * np.abs(source[0])).any())

@@ -1,0 +1,198 @@
+"""The closed form where loss, and the population, depend on anchors S: moments moved row by row.
+
+    E_t[X̃_i X̃_j] = E_s[w (1 − r_i)(1 − r_j) X̃_i X̃_j],    E_t[X̃_j²] = E_s[w (1 − r_j) X̃_j²],
+    E_t[X̃_j Y] = E_s[w (1 − r_j) X̃_j Y]
+
+with r_j(s) and w(s) of `dams.anchors`, E[Y] = E_s[w Y], and E_s[w ·] normalised by Σ w. These moments take the place of
+those that one r moves in `dams.estimators.stabilise`; candidates, risks on held-out rows and the choice are the same.
+What is estimated without a fold has r and w of its own, with the penalties of all rows, so that their errors count in
+the choice. The ridge's weight W_jj = T_jj · max(E[w²(1 − r_j)² X̃_j²]/E[w (1 − r_j) X̃_j²], 1) grows with the variance of
+the cross-moment, which for one r and w = 1 is max(1 − r_j, 1) again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dams.anchors import AnchoredRates, AnchoredRows
+from dams.estimators.folds import N_FOLDS, assign_folds
+from dams.estimators.stabilise import StabilisedFit, fit_least_risk
+from dams.estimators.systems import (
+    Candidate,
+    Gram,
+    Setting,
+    System,
+    label_mean_of,
+    share_undone,
+    shares_to_undo,
+)
+from dams.moments import Moments
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """Labelled source rows, and the basis of the anchors at each; `centre` is taken from columns that are never lost.
+
+    Products of centred columns keep the digits that those of columns far from zero would lose.
+    """
+
+    X: Array
+    Y: Array
+    B: Array
+    centre: Array
+
+    @classmethod
+    def of(cls, X: Array, Y: Array, B: Array, rates: AnchoredRates) -> SourceRows:
+        """Make them of all rows."""
+        never_lost = ~np.isin(rates.unit, rates.lost)
+        return cls(X, Y, B, np.where(never_lost, X.mean(axis=0), 0.0))
+
+    def take(self, rows: Array) -> SourceRows:
+        """Return some of the rows."""
+        return SourceRows(self.X[rows], self.Y[rows], self.B[rows], self.centre)
+
+    def move(self, r: Array, w: Array, groups: Array | None) -> Moments:
+        """Moments after the map with rate r (n, d), each row with its weight w, of any scale."""
+        w = w / w.sum()
+        Z = self.X * (1 - r)
+        kept_less = self.X - Z
+        centred = Z - self.centre
+        weighted = centred * w[:, None]
+        mean = weighted.sum(axis=0)
+        covariance = weighted.T @ centred - np.outer(mean, mean)
+        # What shares a mask is multiplied by 1 − r once.
+        if groups is None:
+            covariance[np.diag_indices(len(mean))] += w @ (Z * kept_less)
+        else:
+            for group in np.unique(groups):
+                members = np.flatnonzero(groups == group)
+                covariance[np.ix_(members, members)] += (Z[:, members] * w[:, None]).T @ kept_less[:, members]
+        label_mean = w @ self.Y
+        left = self.Y - label_mean
+        worth = round(1 / np.square(w).sum())
+        return Moments(worth, mean + self.centre, covariance, label_mean, weighted.T @ left, w @ np.square(left))
+
+
+class AnchoredSystem(System):
+    """Source rows with r and w of each, and the target's moments; also the rows of a fold, moved by r of all rows."""
+
+    def __init__(self, rows: SourceRows, rates: AnchoredRates, target: Moments, setting: Setting):
+        self.rows, self.rates, self.target, self.setting = rows, rates, target, setting
+        self.source = Moments.of(rows.X, rows.Y)
+        self.there = setting.second(target)
+        self.r, self.w = rates.r(rows.B), rates.weights(rows.B)
+
+    @cached_property
+    def whole(self) -> Moments:
+        """Moments moved by r as a whole."""
+        return self.rows.move(self.r, self.w, self.setting.groups)
+
+    @property
+    def moved_mean(self) -> Array:
+        """Means of the source's covariates, moved by r."""
+        return self.whole.mean
+
+    @property
+    def label_mean(self) -> Array:
+        """E[Y] in the target."""
+        return label_mean_of(self.whole)
+
+    @property
+    def label_second(self) -> Array:
+        """Var(Y) in the target, or E[Y²] without an intercept: what there is to explain."""
+        assert self.whole.label_variance is not None
+        return self.whole.label_variance + (0 if self.setting.fit_intercept else self.label_mean**2)
+
+    @property
+    def amplification(self) -> Array:
+        """How much more c_j varies than from rows of the target's own, 1 at least."""
+        kept = self.w[:, None] * (1 - self.r) * np.square(self.rows.X - self.rows.centre)
+        total = kept.sum(axis=0)
+        squares = np.einsum("nd,nd->d", kept, self.w[:, None] * (1 - self.r))
+        return np.maximum(squares / np.where(total > 0, total, np.inf) * len(self.w) / self.w.sum(), 1)
+
+    @property
+    def gain(self) -> Array:
+        """How much better the target records, max(−r, 0), over the rows that show a column."""
+        shown = self.w[:, None] * (self.rows.X != 0)
+        total = shown.sum(axis=0)
+        return np.einsum("nd,nd->d", shown, np.maximum(-self.r, 0)) / np.where(total > 0, total, 1.0)
+
+    def share_undone(self, candidate: Candidate) -> float:
+        """Share of the negative r that a candidate undoes, over all rows."""
+        theta = np.broadcast_to(self.theta(candidate.caution), self.r.shape)
+        return share_undone(self.r.ravel(), theta.ravel(), candidate)
+
+    def theta(self, caution: float) -> Any:
+        """Share of a negative r that is undone, entry by entry."""
+        return shares_to_undo(self.r, np.square(self._error), caution) if caution else 1.0
+
+    @cached_property
+    def _error(self) -> Array:
+        return self.rates.error(self.rows.B)
+
+    def gap_of_means(self, coef: Array) -> Array:
+        """How much more the source's predictor expects of the target's rows than the label's mean there."""
+        expected = (self.target.mean - self.source.mean) @ coef
+        return expected + label_mean_of(self.source) - self.label_mean
+
+    def moved(self, theta: Any) -> tuple[Array, Array]:
+        """Second moments and cross-moment of the source, moved by max(r, 0) + θ min(r, 0)."""
+        whole = np.isscalar(theta) and theta == 1
+        moments = (
+            self.whole
+            if whole
+            else self.rows.move(np.where(self.r < 0, theta * self.r, self.r), self.w, self.setting.groups)
+        )
+        return self.setting.second(moments), self.setting.cross(moments)
+
+
+def fit_anchored(
+    source: tuple[Any, Array, Any],
+    target: tuple[Any, Any],
+    rates: AnchoredRates,
+    groups: Array | None,
+    *,
+    gram: Gram,
+    fit_intercept: bool,
+) -> StabilisedFit:
+    """Fit the candidate of least estimated target risk, as `dams.estimators.stabilise.fit_stabilised` does.
+
+    `source` are rows, labels and ids of rows that belong together, `target` rows and ids; `groups` numbers the columns
+    that are lost together.
+    """
+    X, there = as_dense(source[0]), as_dense(target[0])
+    ids = source[2], target[1]
+    anchored = AnchoredRows.like(rates, X, there)
+    rows = SourceRows.of(X, source[1], anchored.B[0], rates)
+    setting = Setting(fit_intercept, groups)
+    whole = AnchoredSystem(rows, rates, Moments.of(there), setting)
+    folds = assign_folds(X, source[1], groups=ids[0]), assign_folds(there, groups=ids[1])
+    parts, held = [], []
+    for fold in range(N_FOLDS):
+        out = folds[0] == fold, folds[1] == fold
+        if not (out[0].any() and out[1].any()):
+            continue
+        without = anchored.estimate(near=rates, keep=(~out[0], ~out[1]))
+        parts.append(AnchoredSystem(rows.take(~out[0]), without, Moments.of(there[~out[1]]), setting))
+        held.append(AnchoredSystem(rows.take(out[0]), rates, Moments.of(there[out[1]]), setting))
+    return fit_least_risk(whole, parts, held, gram, min(rates.effective, len(there)))
+
+
+def move_rows(X: Any, Y: Array, rates: AnchoredRates, groups: Array | None) -> Moments:
+    """Moments of labelled source rows, moved to the target by r_j(s) and w(s)."""
+    X = as_dense(X)
+    rows = SourceRows.of(X, Y, rates.of(X), rates)
+    return rows.move(rates.r(rows.B), rates.weights(rows.B), groups)
+
+
+def as_dense(X: Any) -> Array:
+    """Return an array or a sparse matrix as an array."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
