@@ -76,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("folder", type=Path, help="results/<name> of a run, finished or not")
     report.set_defaults(do=_report)
 
+    verify = commands.add_parser("verify", help="check that the files of a results folder are as the run made them")
+    verify.add_argument("folder", type=Path, help="results/<name> of a run that came to its end")
+    verify.add_argument("--complete", action="store_true", help="also fail where a file that the run made is not there")
+    verify.set_defaults(do=_verify)
+
     compare = commands.add_parser("compare", help="say how two CSV files differ in what they lose")
     compare.add_argument("source", type=Path, help="CSV file with a header line: the place with labels")
     compare.add_argument("target", type=Path, help="CSV file with the same columns: the place to predict in")
@@ -307,6 +312,18 @@ def _report(given: argparse.Namespace) -> int:
         print(f"Not in this run: {line}")
     print(f"Report: {page}")
     return 0
+
+
+def _verify(given: argparse.Namespace) -> int:
+    from dams.report.verify import verify
+
+    try:
+        found = verify(given.folder)
+    except (ValueError, OSError) as error:
+        raise Refused(error) from None
+    failed = bool(found.problems or (given.complete and found.absent))
+    print(found, file=sys.stderr if failed else sys.stdout)
+    return int(failed)
 
 
 def _compare(given: argparse.Namespace) -> int:

@@ -8,7 +8,8 @@ from hypothesis import settings
 
 from dams.experiments.models import Sample
 
-# The same examples in every run, so that a failure is of the change at hand; HYPOTHESIS_PROFILE=search looks for new ones.
+# The same examples in every run, so that a failure is of the change at hand; HYPOTHESIS_PROFILE=search looks for new
+# ones.
 settings.register_profile("repeat", derandomize=True)
 settings.register_profile("search", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
