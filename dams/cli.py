@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import dams
+from dams._extras import EXTRAS, how_to_install
 from dams.datasets.eicu.names import Scenario, Size
 
 # Snakemake's option that takes its lock away. It has no event for that; the option and the exit code say it.
@@ -18,8 +19,6 @@ UNLOCK = "--unlock"
 # Exit codes of a run that was told to stop, and of one whose terminal was closed: nobody reads what is said of it.
 INTERRUPTED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 HUNG_UP = 129  # 128 + SIGHUP, which Windows does not have
-# What only the experiments need; the library installs without them.
-PIPELINE = ("pydantic", "yaml", "jinja2", "matplotlib", "snakemake", "xgboost", "pooch")
 
 
 class Refused(Exception):  # noqa: N818 - a sentence for whoever typed the command
@@ -48,11 +47,11 @@ def main(arguments: list[str] | None = None) -> int:
     except Refused as refusal:
         print(refusal, file=sys.stderr)
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in PIPELINE:
+        module = (error.name or "").split(".")[0]
+        if module not in EXTRAS:
             raise
         print(
-            f"`dams {given.command}` needs {error.name}, which is not installed; "
-            '`pip install --editable ".[pipeline]"` in the project folder installs all that the experiments need.',
+            f"`dams {given.command}` needs {module}, which is not installed: {how_to_install(module)} installs it.",
             file=sys.stderr,
         )
     return 1
@@ -198,7 +197,8 @@ def _run(given: argparse.Namespace) -> int:
         raise Refused(error) from None
     if not Path("Snakefile").is_file():
         raise Refused(
-            f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile."
+            f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile. "
+            "The source distribution of dams has it; the installed package does not."
         )
     # Snakemake would take away the locks of all runs in the folder.
     if UNLOCK in further and (alive := _living_runs()):
