@@ -246,8 +246,9 @@ def test_what_is_imported_is_declared():
                 imported |= {name.name.split(".")[0] for name in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 imported.add(node.module.split(".")[0])
-    # joblib and threadpoolctl are scikit-learn's, markupsafe is jinja2's, and Snakemake's logging interface is its own.
-    indirect = {"joblib", "threadpoolctl", "markupsafe", "snakemake_interface_logger_plugins"}
+    # joblib and threadpoolctl are scikit-learn's, markupsafe is jinja2's, urllib3 is that of requests, and the logging
+    # interface is Snakemake's.
+    indirect = {"joblib", "threadpoolctl", "markupsafe", "urllib3", "snakemake_interface_logger_plugins"}
     own = {"dams", "numpy", "pandas", "scipy", "sklearn"}
     assert imported - set(sys.stdlib_module_names) - own - indirect <= set(EXTRAS)
     for module, extra in EXTRAS.items():
