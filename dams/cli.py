@@ -209,6 +209,10 @@ def _run(given: argparse.Namespace) -> int:
     try:
         # --configfile takes all names that follow it, so that a target must not come next.
         outcome = runner.run([*launch, "--configfile", str(path), "--cores", given.cores, *further], log)
+    except runner.NotStartedError as error:
+        raise Refused(
+            f"Snakemake could not be started: {error}. Close other programs, or check the installation."
+        ) from None
     except OSError as error:
         raise Refused(
             f"The log of the run can't be written: {error.filename or log}: {error.strerror}. Make {results} a folder "

@@ -17,6 +17,7 @@ from scipy.stats import norm
 from dams._columns import known_columns
 from dams._registry import load
 from dams._rows import resolve_row_groups
+from dams._threads import few_threads
 from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Domain, Known, PooledRanks, all_checks, judge
 from dams._ucar_wide import choose_pairs, is_wide, make_wide_domains, wide_checks
 from dams._validation import check_covariates, check_draws, column_names, match_columns
@@ -262,9 +263,10 @@ def check_ucar(
     )
     lost = ~known.always_recorded
     warn_without_zeros(count_nonzero(source)[lost], count_nonzero(target)[lost], source.shape[0], target.shape[0])
-    checks, n_with_values, left_out = _make_checks(source, target, rows, known)
     errors = float(norm.ppf(1 - alpha / 2))
-    judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
+    with few_threads(source.shape[1], max(source.shape[0], target.shape[0])):
+        checks, n_with_values, left_out = _make_checks(source, target, rows, known)
+        judged, families = judge(checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
     names = _names(given, source.shape[1])
     table = _name_features(judged, names)
     table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dams.experiments.records import COLUMNS, KEYS, as_records, read_records, write_csv
+from dams.experiments.records import COLUMNS, KEYS, as_records, as_text, read_records, write_csv
 
 ROW = {
     "study": "one",
@@ -109,3 +109,9 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         write_csv(as_records([ROW] * 2), path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-basos", "@SUM(A1)", "\tx", "\rx"])
+def test_no_name_of_a_column_is_a_formula_of_a_spreadsheet(name):
+    assert as_text(name) == f"'{name}"
+    assert as_text("age = 3") == "age = 3"

@@ -309,3 +309,15 @@ def test_names_of_a_users_own_come_in_the_order_of_the_configuration(make_record
     table = make_output(tmp_path / "records.csv", made, {"replicates": 50}, 1)
     regimes = ["mˢ ≤ mᵗ", "severe", "mild"]
     assert table.heads == list(product(["Adult", "Ward", "Clinic"], regimes))
+
+
+def test_names_of_columns_end_no_cell_and_begin_no_tag():
+    hostile = "a | b <script>alert(1)</script>\n| c"
+    table = Table(
+        hostile, [(hostile, "x")], [Section(hostile, [(hostile, [Entry(hostile, bold=True)])])], pd.DataFrame()
+    )
+    markdown, html = table.to_markdown(), table.to_html()
+    assert "<script" not in markdown + html
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 3 for row in rows)
