@@ -160,7 +160,7 @@ def refuse_unusable(X: Any, *, name: str) -> None:
     refuse_nan(X, name=name)
     if not sparse.issparse(X):
         refuse_infinite(X, name=name)
-    elif X.data.size and X.data.dtype.kind == "f" and LARGEST <= np.abs(X.data).max() < np.inf:
+    elif (values := np.abs(X.tocoo().data)).size and LARGEST <= values.max() < np.inf:
         raise ValueError(f"{name} contains values of 1e154 or more, {_RESCALE}")
 
 

@@ -228,17 +228,18 @@ class _Server:
             length = response.headers.get("Content-Length")
             total = None if length is None else int(length) + (start if resumed else 0)
             with part.open("ab" if resumed else "wb") as stream:
-                first = not resumed
                 for piece in pieces(response, most_bytes=_MOST_BYTES, patience=_TIMEOUT[1]):
-                    if first and is_web_page(piece):
-                        raise DownloadError(
-                            f"The server sent a web page in place of {remote}. Check that the account is credentialed "
-                            "and has signed the data use agreements."
-                        )
-                    first = False
                     stream.write(piece)
             if total is not None and part.stat().st_size != total:
                 raise _TransientError(f"{part.stat().st_size} of {total} bytes came")
+        with part.open("rb") as stream:
+            page = is_web_page(stream.read(64))
+        if page:
+            part.unlink()
+            raise DownloadError(
+                f"The server sent a web page in place of {remote}. Check that the account is credentialed and signed "
+                "the data use agreements."
+            )
 
     @contextmanager
     def _get(self, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:

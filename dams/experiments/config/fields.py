@@ -23,6 +23,7 @@ MOST_CELLS = 50_000
 MOST_ROWS = 10_000_000
 MOST_REPLICATES = 1_000_000
 MOST_STUDIES = 100
+MOST_REGIMES = 200
 # Names of folders; file systems allow twice that.
 LONGEST_NAME = 100
 

@@ -17,6 +17,7 @@ from dams.datasets.eicu.names import HOSPITALS, Scenario, Size, choose_mechanism
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.config.fields import (
     MOST_CELLS,
+    MOST_REGIMES,
     MOST_REPLICATES,
     MOST_ROWS,
     MOST_STUDIES,
@@ -61,7 +62,7 @@ class Study(Strict):
     """Data sets × regimes × draws × β × models × methods, and the tables and figures made from them."""
 
     datasets: OneOrMore[str]
-    regimes: Annotated[list[Regime], Field(min_length=1)]
+    regimes: Annotated[list[Regime], Field(min_length=1, max_length=MOST_REGIMES)]
     models: Annotated[dict[str, Repeats], Field(min_length=1)]
     methods: Annotated[dict[str, Cap], Field(min_length=1)]
     labels: OneOrMore[Literal["random_linear", "structural"]] = ["random_linear"]

@@ -49,6 +49,10 @@ HOSTILE = {
         GOOD.replace("draws: 2", "draws: 9000").replace("kind: free", OPPOSING % (0.1, 0.9, 0.1)),
         f"studies: expected at most {MOST_CELLS:,} cells in all, got 81,000, of which 81,000 are of one",
     ),
+    "regimes": (
+        GOOD.replace("[{kind: free}]", f"[{', '.join(f'{{kind: free, name: r{i}}}' for i in range(300))}]"),
+        "studies.one.regimes: at most 200 must be listed, got",
+    ),
     "aliases of aliases": (BOMB, "expected at most 100,000 values, each alias counted as what it stands for"),
     "an alias of itself": ("a: &a [*a]\n", "line 1: *a stands for something that it is a part of"),
     "a list of many": (GOOD.replace("[redundant]", f"[{', '.join(f'd{i}' for i in range(30_000))}]"), "got 60,000"),
