@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     )
     from dams.sensitivity import Sensitivity, check_sensitivity
 
-__version__ = "0.1.0"
+# The one place of the version: pyproject.toml takes it from here.
+__version__ = "0.2.0"
 
 # Resolved on first use: the workflow reads configurations without waiting for scikit-learn.
 _EXPORTS = {

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +43,18 @@ def sha256_of(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def damaged(path: str | Path, why: object) -> ValueError:
+# What zipfile and NumPy raise for a damaged archive, depending on which byte is wrong: of a header, a length, the name
+# of a method or a version, a checksum, the compressed bytes. Python's own parser reads the headers of arrays.
+ARCHIVE_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, SyntaxError),
+    *(EOFError, OSError, KeyError, ValueError, TypeError, OverflowError, RuntimeError, MemoryError, RecursionError),
+)
+
+
+class DamagedFileError(ValueError):
+    """A file that a run left can't be what it was; the text names it."""
+
+
+def damaged(path: str | Path, why: object) -> DamagedFileError:
     """Return what to raise for a file that a run left and that can't be what it was: it is made anew if deleted."""
-    return ValueError(f"{path} is damaged: {str(why).strip()}. Delete the file and run again.")
+    return DamagedFileError(f"{path} is damaged: {str(why).strip()}. Delete the file and run again.")

@@ -18,6 +18,10 @@ NO_NUMBERS = (str, bytes, date, timedelta, np.datetime64, np.timedelta64, pd.Per
 # Types of arrays that may hold such: objects, text, bytes, dates, spans of time.
 NO_NUMBER_KINDS = "OUSMm"
 
+# From here on squares are beyond what a float holds, and with them every moment.
+LARGEST = 1e154
+_RESCALE = "whose squares are infinite: divide the columns by a constant, which keeps zeros, or drop these rows."
+
 
 def warn_user(message: str) -> None:
     """Warn at the line that called this package, by whatever ways within it and scikit-learn."""
@@ -109,11 +113,24 @@ def refuse_nan(X: Any, *, name: str) -> None:
 
 def refuse_infinite(X: Any, *, name: str) -> None:
     """Raise where a dense X holds infinite values: a lost value is a product with zero, and 0 · ∞ is no number."""
-    infinite = np.isinf(_as_floats(X))
+    values = _as_floats(X)
+    infinite = np.isinf(values)
     if infinite.ndim == 2 and infinite.any():
         where = describe_columns(np.flatnonzero(infinite.any(axis=0)), column_names(X))
         raise ValueError(
             f"{name} contains infinite values in {where}: give finite ones, or drop these rows or columns."
+        )
+    if values.ndim == 2 and values.size and max(values.max(), -values.min()) >= LARGEST:
+        where = describe_columns(np.flatnonzero((np.abs(values) >= LARGEST).any(axis=0)), column_names(X))
+        raise ValueError(f"{name} contains values of 1e154 or more in {where}, {_RESCALE}")
+
+
+def refuse_masked(X: Any, *, name: str) -> None:
+    """Raise for a masked array that hides values: NumPy would go on with what lies under the mask."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.getmaskarray(X).any():
+        raise ValueError(
+            f"{name} is a masked array with hidden values: give {name}.filled(0) if these are lost, as a lost value is "
+            "recorded as 0 here, or impute them before."
         )
 
 
@@ -138,10 +155,13 @@ def refuse_arrow(X: Any, *, name: str) -> None:
 def refuse_unusable(X: Any, *, name: str) -> None:
     """Raise where X holds what is no number, NaN or, if dense, infinite values, and name the columns."""
     refuse_arrow(X, name=name)
+    refuse_masked(X, name=name)
     refuse_text(X, name=name)
     refuse_nan(X, name=name)
     if not sparse.issparse(X):
         refuse_infinite(X, name=name)
+    elif (values := np.abs(X.tocoo().data)).size and LARGEST <= values.max() < np.inf:
+        raise ValueError(f"{name} contains values of 1e154 or more, {_RESCALE}")
 
 
 def check_covariates(X: Any, *, name: str) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import dams
+from dams._extras import EXTRAS, how_to_install
 from dams.datasets.eicu.names import Scenario, Size
 
 # Snakemake's option that takes its lock away. It has no event for that; the option and the exit code say it.
@@ -18,8 +19,6 @@ UNLOCK = "--unlock"
 # Exit codes of a run that was told to stop, and of one whose terminal was closed: nobody reads what is said of it.
 INTERRUPTED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 HUNG_UP = 129  # 128 + SIGHUP, which Windows does not have
-# What only the experiments need; the library installs without them.
-PIPELINE = ("pydantic", "yaml", "jinja2", "matplotlib", "snakemake", "xgboost", "pooch")
 
 
 class Refused(Exception):  # noqa: N818 - a sentence for whoever typed the command
@@ -48,11 +47,11 @@ def main(arguments: list[str] | None = None) -> int:
     except Refused as refusal:
         print(refusal, file=sys.stderr)
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in PIPELINE:
+        module = (error.name or "").split(".")[0]
+        if module not in EXTRAS:
             raise
         print(
-            f"`dams {given.command}` needs {error.name}, which is not installed; "
-            '`pip install --editable ".[pipeline]"` in the project folder installs all that the experiments need.',
+            f"`dams {given.command}` needs {module}, which is not installed: {how_to_install(module)} installs it.",
             file=sys.stderr,
         )
     return 1
@@ -75,6 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="write report.html from whatever a results folder holds")
     report.add_argument("folder", type=Path, help="results/<name> of a run, finished or not")
     report.set_defaults(do=_report)
+
+    verify = commands.add_parser("verify", help="check that the files of a results folder are as the run made them")
+    verify.add_argument("folder", type=Path, help="results/<name> of a run that came to its end")
+    verify.add_argument("--complete", action="store_true", help="also fail where a file that the run made is not there")
+    verify.set_defaults(do=_verify)
 
     compare = commands.add_parser("compare", help="say how two CSV files differ in what they lose")
     compare.add_argument("source", type=Path, help="CSV file with a header line: the place with labels")
@@ -193,7 +197,8 @@ def _run(given: argparse.Namespace) -> int:
         raise Refused(error) from None
     if not Path("Snakefile").is_file():
         raise Refused(
-            f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile."
+            f"There is no Snakefile in {Path.cwd()}: run it in the project folder, the one with the Makefile. "
+            "The source distribution of dams has it; the installed package does not."
         )
     # Snakemake would take away the locks of all runs in the folder.
     if UNLOCK in further and (alive := _living_runs()):
@@ -204,6 +209,10 @@ def _run(given: argparse.Namespace) -> int:
     try:
         # --configfile takes all names that follow it, so that a target must not come next.
         outcome = runner.run([*launch, "--configfile", str(path), "--cores", given.cores, *further], log)
+    except runner.NotStartedError as error:
+        raise Refused(
+            f"Snakemake could not be started: {error}. Close other programs, or check the installation."
+        ) from None
     except OSError as error:
         raise Refused(
             f"The log of the run can't be written: {error.filename or log}: {error.strerror}. Make {results} a folder "
@@ -307,6 +316,18 @@ def _report(given: argparse.Namespace) -> int:
         print(f"Not in this run: {line}")
     print(f"Report: {page}")
     return 0
+
+
+def _verify(given: argparse.Namespace) -> int:
+    from dams.report.verify import verify
+
+    try:
+        found = verify(given.folder)
+    except (ValueError, OSError) as error:
+        raise Refused(error) from None
+    failed = bool(found.problems or (given.complete and found.absent))
+    print(found, file=sys.stderr if failed else sys.stdout)
+    return int(failed)
 
 
 def _compare(given: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from scipy.stats import norm
 from dams._columns import known_columns, resolve_columns
 from dams._registry import load
 from dams._rows import resolve_row_groups
+from dams._threads import few_threads
 from dams._ucar_anchored import AnchoredDomains, anchored_checks
 from dams._ucar_known import check_population
 from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Known, all_checks, judge, make_domains
@@ -310,8 +311,10 @@ def prepare_check(
     warn_without_zeros(count_nonzero(source)[lost], count_nonzero(target)[lost], source.shape[0], target.shape[0])
     names = _names(given, source.shape[1])
     make = _make_anchored_checks if chosen.any() else _make_checks
+    with few_threads(source.shape[1], max(source.shape[0], target.shape[0])):
+        made = make(source, target, rows, known, chosen)
     return PreparedCheck(
-        *make(source, target, rows, known, chosen),
+        *made,
         names,
         known,
         (source.shape[0], target.shape[0]),
@@ -334,7 +337,8 @@ class PreparedCheck:
     def judge(self, *, alpha: float = 0.05, n_bootstrap: int = 1000, random_state: Any = None) -> UCARReport:
         """Return the report; parameters and their defaults are those of `check_ucar`."""
         errors = float(norm.ppf(1 - alpha / 2))
-        judged, families = judge(self.checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
+        with few_threads(len(self.names), max(self.n_rows)):
+            judged, families = judge(self.checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
         table = _name_features(judged, self.names)
         table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))
         of_loss = table[table["kind"] != POPULATION]

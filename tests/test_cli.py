@@ -241,4 +241,4 @@ def test_what_is_not_installed_is_named():
     )
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert answer.returncode == 1
-    assert answer.stderr.startswith("`dams check` needs pydantic, which is not installed; `pip install")
+    assert answer.stderr.startswith("`dams check` needs pydantic, which is not installed: `pip install --editable")

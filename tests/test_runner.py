@@ -1,5 +1,6 @@
 """`dams run`: progress on a terminal and off it, the whole log in a file, errors in full."""
 
+import errno
 import hashlib
 import io
 import json
@@ -288,6 +289,21 @@ def test_results_that_can_not_be_written_are_named(tmp_path, monkeypatch, capsys
     told = capsys.readouterr().err
     assert "The log of the run can't be written: results" in told
     assert "Make results/smoke a folder that you may write to, on a disk with room, and run again." in told
+
+
+@pytest.mark.parametrize("what", ["os.pipe", "subprocess.Popen"])
+def test_a_run_that_can_not_be_started_is_not_blamed_on_its_log(tmp_path, monkeypatch, capsys, what):
+    def refuse(*arguments, **options):
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.setattr(f"dams.runner.process.{what}", refuse)
+    assert main(["run", str(ROOT / "config" / "smoke.yaml")]) == 1
+    told = capsys.readouterr().err
+    assert "Snakemake could not be started: " in told
+    assert "Resource temporarily unavailable" in told
+    assert "log" not in told
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from dams._files import damaged, whole_file
+from dams._files import ARCHIVE_DAMAGE, damaged, whole_file
 
 
 def save_covariates(covariates: pd.DataFrame, path: str | Path) -> None:
@@ -19,9 +18,16 @@ def save_covariates(covariates: pd.DataFrame, path: str | Path) -> None:
 
 def load_covariates(path: str | Path) -> pd.DataFrame:
     """Read what `save_covariates` wrote."""
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return pd.DataFrame(stored["values"], columns=stored["columns"].tolist())
-    # NumPy reports damage through any of these, depending on where it is.
-    except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
-        raise damaged(path, error) from None
+    with open(path, "rb") as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as stored:
+                values, columns = stored["values"], stored["columns"]
+        except ARCHIVE_DAMAGE as error:
+            raise damaged(path, error) from None
+    if values.ndim != 2 or values.dtype != np.float64 or columns.dtype.kind != "U" or columns.shape != values.shape[1:]:
+        raise damaged(
+            path,
+            f"expected floats in two dimensions and a name per column, got {values.dtype} of shape {values.shape} and "
+            f"{columns.dtype} of shape {columns.shape}",
+        )
+    return pd.DataFrame(values, columns=columns.tolist())

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dams._columns import known_columns
 from dams._rows import resolve_row_groups
 from dams._sklearn import StrOptions, fit_context
+from dams._threads import few_threads
 from dams._validation import refuse_text_labels
 from dams.anchors import AnchoredRates, with_anchors
 from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn, warn_if_constant
@@ -254,9 +255,11 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             gram = self._gram(*(moments_of(values, columns.always) for values in (X, target)))
             fit = fit_wide(*rows, relative.r, columns, gram=gram, fit_intercept=self.fit_intercept)
             return self._take(fit, relative, one_label=one_label)
-        here, there = (
-            FoldedMoments.of(values, Y, groups=ids, columns=columns, n_folds=self._n_folds) for values, Y, ids in rows
-        )
+        with few_threads(X.shape[1], max(X.shape[0], target.shape[0])):
+            here, there = (
+                FoldedMoments.of(values, Y, groups=ids, columns=columns, n_folds=self._n_folds)
+                for values, Y, ids in rows
+            )
         return self._fit_folds(here, there, relative, one_label=one_label)
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -323,7 +326,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self._take(fit, relative, one_label=one_label)
         gram = self._gram(*(moments_of_folds(folds, source.columns.always) for folds in (source, target)))
         if self.stabilise:
-            fit = fit_stabilised(source, target, relative.r, gram=gram, fit_intercept=self.fit_intercept)
+            with few_threads(len(relative.r)):
+                fit = fit_stabilised(source, target, relative.r, gram=gram, fit_intercept=self.fit_intercept)
         else:
             moments, groups = (source.merged(), target.merged()), source.columns.groups
             adjusted = adjust_moments(*moments, relative.r, gram=gram, groups=groups)

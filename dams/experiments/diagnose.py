@@ -20,6 +20,7 @@ from dams.estimators.closed_form import adjust_moments
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
 from dams.experiments.design import CellKey, Label, cell_keys
 from dams.experiments.eicu.run import describe_relative_missingness
+from dams.experiments.records import as_text
 from dams.experiments.seeding import generator
 from dams.least_squares import correlation_form, least_squares
 from dams.moments import relative_rates
@@ -89,6 +90,7 @@ def diagnose_cells(
     with threadpool_limits(1):
         for wanted in cells:
             cell, names, true_r = _build(wanted, tables, seed)
+            names = [as_text(name) for name in names]
             source, target = (pd.DataFrame(part.X, columns=names) for part in (cell.source_train, cell.target_train))
             rng = generator(seed, "diagnostics", *wanted.key.parts)
             verdicts.append(wanted.about | check(source, target, rng)[0])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
 from dams.experiments.config import Config
-from dams.experiments.config.mistakes import ConfigError
+from dams.experiments.config.mistakes import ConfigError, several_mistakes
 from dams.experiments.data import load_own_table
 from dams.experiments.products import results_of
 
@@ -38,7 +38,7 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
         except ConfigError as error:
             mistakes.append(str(error))
     if mistakes:
-        raise ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes))
+        raise several_mistakes(source, mistakes)
     return lines
 
 

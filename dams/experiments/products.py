@@ -273,6 +273,8 @@ _JOBS = {
     "write_table": "write_table/{output}",
     "draw_figure": "draw_figure/{output}",
 }
+# Where jobs write down what they vouch for, one file per job; see digests.py.
+DIGESTS = "digests"
 # Written when a run starts, by no rule: its configuration, and the times of its starts.
 SETTINGS, STARTS = "config.json", "logs/starts.txt"
 
@@ -299,6 +301,11 @@ def entries_of(rule: str) -> dict[str, Product]:
 def job_of(rule: str) -> str:
     """Return the name of a rule's jobs, with its wildcards: that of their logs and benchmark files."""
     return _JOBS.get(rule, rule)
+
+
+def digests_of(job: str) -> str:
+    """Return the file with the digests of what a job made, below the run's folder; all lie in one folder."""
+    return f"{DIGESTS}/{job.replace('/', '.')}.sha256"
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,11 @@ def as_records(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return frame.astype(_DTYPES).where(frame.notna())
 
 
+def as_text(name: str) -> str:
+    """Return the name of a column of a user's own table so that no spreadsheet takes it for a formula."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+
+
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
     """Write so that a reader sees the old file or the whole new one, never a part."""
     with whole_file(path) as partial:

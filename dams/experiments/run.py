@@ -17,7 +17,7 @@ from dams.experiments.design import Block, Fit, variant_of
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS, Sample, Training
 from dams.experiments.progress import Progress
-from dams.experiments.records import TIMINGS, as_records
+from dams.experiments.records import TIMINGS, as_records, as_text
 from dams.experiments.scores import score
 from dams.experiments.seeding import generator
 
@@ -137,7 +137,7 @@ def _record(block: Block, cell: Cell, fit: Fit, k: int, mse: float, failure: str
         "mse": mse,
         "var_y": var_y,
         "rate_distance": cell.rate_distance,
-        "dropped": ";".join(cell.dropped) or None,
+        "dropped": ";".join(map(as_text, cell.dropped)) or None,
         # On one line, for files that are counted and read line by line.
         "failure": " ".join(failure.split()) or None,
     }

@@ -15,8 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from dams._files import sha256_of, write_json
+from dams._files import write_json
 from dams.experiments.config import Config, parse
+from dams.experiments.digests import read_digests, refuse_altered
 from dams.experiments.products import SETTINGS, STARTS, products_of
 
 PACKAGES = ["dams", "numpy", "scipy", "pandas", "scikit-learn", "xgboost-cpu", "matplotlib", "snakemake"]
@@ -29,17 +30,38 @@ def write_provenance(
     path: str | Path,
     config: dict[str, Any],
     results: str | Path,
-    products: Iterable[str | Path] = (),
+    made: Iterable[str | Path] = (),
     *,
+    digests: Iterable[str | Path] = (),
     code: str | Path = CODE,
 ) -> None:
     """Write provenance.json for the run in `results`, where Snakemake keeps benchmark files of every job.
 
-    It vouches for the `products`, files below `results`, by their content: one of another configuration or of other
-    code may come in their place, and times say nothing in a clone. `code` is the folder of the project.
+    It vouches by content for what jobs made: files of another configuration or of other code may come in their place,
+    and times say nothing in a clone.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    config : dict
+        The configuration of the run.
+    results : path
+        The folder of the run.
+    made : iterable of paths
+        Files in that folder. One whose content is not what its job wrote is refused by name, with a ValueError.
+    digests : iterable of paths
+        What jobs wrote of the content of their files; see `dams.experiments.digests`. What they say of products, that
+        is of what people look at, goes to `files`; of blocks and other steps, which a clone does not have, to `steps`.
+    code : path
+        The folder of the project.
     """
+    known = read_digests(digests)
+    refuse_altered(results, made, known)
+    run = parse(config)
+    products = {file for step in products_of(run) if step.product.kind != "step" for file in step.files}
     benchmarks = Path(results) / "benchmarks"
-    jobs = jobs_of(parse(config), benchmarks)
+    jobs = jobs_of(run, benchmarks)
     content = {
         "commit": _git(code, "rev-parse", "HEAD"),
         "uncommitted_changes": bool(
@@ -52,7 +74,8 @@ def write_provenance(
         "wall_seconds": wall_seconds(Path(results) / STARTS, jobs.values()),
         "peak_memory_mb": peak_memory(jobs.values()),
         "job_seconds": job_seconds(jobs),
-        "files": {Path(file).relative_to(results).as_posix(): sha256_of(file) for file in products},
+        "files": {name: digest for name, digest in known.items() if name in products},
+        "steps": {name: digest for name, digest in known.items() if name not in products},
     }
     write_json(content, path)
 

@@ -28,7 +28,7 @@ def read_json(path: str | Path) -> Any:
         return None
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise damaged(path, f"expected JSON, got {error}") from None
 
 
@@ -44,8 +44,11 @@ def designs_in(timings: Path) -> set[str]:
     """Digests of the blocks that a file of timings is of; none where it does not tell."""
     if not timings.exists():
         return set()
-    with open(timings, encoding="utf-8") as stream:
-        return {row["design"] for row in csv.DictReader(stream) if row.get("design")}
+    try:
+        with open(timings, encoding="utf-8") as stream:
+            return {row["design"] for row in csv.DictReader(stream) if row.get("design")}
+    except (ValueError, csv.Error) as error:
+        raise damaged(timings, error) from None
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -31,11 +31,13 @@ class RunFolder:
     """The files of one results folder, read when they are asked for; what does not exist is empty.
 
     A job knows its files: `declared` are their names below the folder, and nothing else counts. Elsewhere it is None,
-    and a folder may hold what runs of earlier configurations left under the same name.
+    and a folder may hold what runs of earlier configurations left under the same name. Files in `without` count as if
+    they were not there.
     """
 
     folder: Path
     declared: frozenset[str] | None = None
+    without: frozenset[str] = frozenset()
 
     @classmethod
     def of_files(cls, folder: str | Path, files: Iterable[str | Path]) -> RunFolder:
@@ -51,8 +53,10 @@ class RunFolder:
             content = read_json(self.folder / name)
             if content and not isinstance(content, dict):
                 raise damaged(self.folder / name, f"expected keys with values, got {shortened(content)}")
+            if content and not isinstance(config := content.get("config", content), dict):
+                raise damaged(self.folder / name, f"expected a configuration, got {shortened(config)}")
             if content:
-                return content.get("config", content)
+                return config
         return {}
 
     @cached_property
@@ -80,6 +84,8 @@ class RunFolder:
     def _last_end(self) -> dict[str, Any] | None:
         """What was written when a run of this configuration last came to its end."""
         content = read_json(self.folder / _PROVENANCE)
+        if content is not None and not isinstance(content, dict):
+            raise damaged(self.folder / _PROVENANCE, f"expected keys with values, got {shortened(content)}")
         return content if content and content.get("config") == self.config else None
 
     @cached_property
@@ -90,6 +96,8 @@ class RunFolder:
 
     def owns(self, name: str) -> bool:
         """Whether a file is there, the configuration asks for it, and it was made for this configuration."""
+        if name in self.without:
+            return False
         if self.declared is not None:
             return name in self.declared
         path = self.folder / name
@@ -131,9 +139,13 @@ class RunFolder:
         return [
             block
             for block in self.blocks
-            if self._file_of(block).exists()
+            if self._is_there(file_of("block_records", **block.wildcards))
+            and self._is_there(file_of("block_timings", **block.wildcards))
             and designs_in(self.folder / file_of("block_timings", **block.wildcards)) == {self._digests[block.path]}
         ]
+
+    def _is_there(self, name: str) -> bool:
+        return name not in self.without and (self.folder / name).exists()
 
     def _file_of(self, block: design.Block) -> Path:
         return self.folder / file_of("block_records", **block.wildcards)
@@ -150,7 +162,8 @@ class RunFolder:
             return gather([self._file_of(block) for block in done], done) if done else pd.DataFrame(columns=COLUMNS)
         # Where blocks were cut anew, files of the earlier cut may hold the same cells: the newest count.
         step = MANIFEST["block_records"]
-        files = [self.folder / made.files[0] for made in self.products if made.product is step]
+        names = [made.files[0] for made in self.products if made.product is step]
+        files = [self.folder / name for name in names if self._is_there(name)]
         files.sort(key=lambda path: (path.stat().st_mtime, path))
         if not files:
             return pd.DataFrame(columns=COLUMNS)
@@ -166,7 +179,7 @@ class RunFolder:
             covariates={
                 Path(made.files[0]).stem: self.folder / made.files[0]
                 for made in self.products
-                if made.product is MANIFEST["covariates"] and (self.folder / made.files[0]).exists()
+                if made.product is MANIFEST["covariates"] and self._is_there(made.files[0])
             },
             **{name: path for name, path in owned.items() if self.owns(file_of(name))},
         )

@@ -59,14 +59,14 @@ class Table:
 
     def to_markdown(self) -> str:
         """GitHub's Markdown; grey becomes italics there."""
-        lines = [f"**{self.title}**", ""]
-        lines.append("| | " + " | ".join("<br>".join(head) for head in self.heads) + " |")
+        lines = [f"**{markdown_text(self.title)}**", ""]
+        lines.append("| | " + " | ".join("<br>".join(map(markdown_text, head)) for head in self.heads) + " |")
         lines.append("| --- |" + " ---: |" * len(self.heads))
         for section in self.sections:
             if section.title:
-                lines.append(f"| **{section.title}** |" + " |" * len(self.heads))
+                lines.append(f"| **{markdown_text(section.title)}** |" + " |" * len(self.heads))
             for label, entries in section.rows:
-                lines.append(f"| {label} | " + " | ".join(_markdown(entry) for entry in entries) + " |")
+                lines.append(f"| {markdown_text(label)} | " + " | ".join(_markdown(entry) for entry in entries) + " |")
         return "\n".join([*lines, "", *(f"{note}  " for note in self.notes)]).rstrip() + "\n"
 
     def to_latex(self) -> str:
@@ -119,8 +119,14 @@ def latex_text(text: str) -> str:
     return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found.group()], text)
 
 
+def markdown_text(text: str) -> str:
+    """Escape what would end a cell or begin a tag: names of columns come from files of others."""
+    return " ".join(text.replace("<", "&lt;").replace("|", "\\|").splitlines())
+
+
 def _markdown(entry: Entry) -> str:
-    text = f"**{entry.text}**" if entry.bold else f"*{entry.text}*" if entry.grey and entry.text else entry.text
+    text = markdown_text(entry.text)
+    text = f"**{text}**" if entry.bold else f"*{text}*" if entry.grey and text else text
     return f"{text} ({entry.second})" if entry.second else text
 
 

@@ -4,6 +4,6 @@ Snakemake runs in a process of its own (`launch`) with a logger plugin (`plugin`
 (`events`). `process` starts it; `follow` turns its events into what is shown (`progress`) and its text into the log.
 """
 
-from dams.runner.process import Outcome, run
+from dams.runner.process import NotStartedError, Outcome, run
 
-__all__ = ["Outcome", "run"]
+__all__ = ["NotStartedError", "Outcome", "run"]

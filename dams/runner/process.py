@@ -45,6 +45,10 @@ class Outcome:
     locked: bool = False
 
 
+class NotStartedError(Exception):
+    """Snakemake could not be started; the text says why."""
+
+
 def run(command: Sequence[str], log: Path, *, stream: IO[str] | None = None) -> Outcome:
     """Run Snakemake, and pass signals on to it and its jobs.
 
@@ -101,7 +105,10 @@ def _started(
 
     Its stderr is that of the jobs. The pipes are closed by its end, but stderr only by that of its last job.
     """
-    (events, its_events), (text, its_text) = os.pipe(), os.pipe()
+    try:
+        (events, its_events), (text, its_text) = os.pipe(), os.pipe()
+    except OSError as error:
+        raise NotStartedError(error.strerror) from error
     inherited = [its_events, its_text, *([alive.fileno()] if alive else [])]
     with ExitStack() as stack:
         for number in (events, text):
@@ -114,6 +121,8 @@ def _started(
                 pass_fds=inherited,
                 env=environment | {PIPES: ",".join(map(str, inherited))},
             )
+        except OSError as error:
+            raise NotStartedError(f"{error.filename or command[0]}: {error.strerror}") from error
         finally:
             for number in (its_events, its_text):
                 os.close(number)

@@ -280,6 +280,32 @@ def test_infinite_values(estimator, frames):
         fit(estimator, source.assign(age=np.inf, ward=True), y, X_target=target)
 
 
+@every
+def test_values_whose_squares_are_infinite(estimator, frames):
+    source, y, target = frames
+    with pytest.raises(ValueError, match=r"X_target contains values of 1e154 or more in column 'age', whose squares"):
+        fit(estimator, source, y, X_target=target.assign(age=-1e154))
+    with pytest.raises(ValueError, match=r"X contains values of 1e154 or more in column 'ward', whose squares"):
+        fit(estimator, source.assign(ward=1e200), y, X_target=target)
+    if type(estimator) is not TwoWayFilter:
+        with pytest.raises(ValueError, match="X contains values of 1e154 or more, whose squares are infinite: divide"):
+            fit(estimator, sparse.csr_matrix(source.assign(ward=1e200)), y, X_target=target.to_numpy())
+    fit(estimator, source * 1e150, y, X_target=target * 1e150)
+
+
+@every
+def test_a_masked_array_that_hides_values(estimator, frames):
+    source, y, target = (np.asarray(part) for part in frames)
+    hidden = np.ma.masked_equal(source, 2.0)
+    with pytest.raises(
+        ValueError, match=r"X is a masked array with hidden values: give X\.filled\(0\) if these are lost"
+    ):
+        fit(estimator, hidden, y, X_target=target)
+    with pytest.raises(ValueError, match="X_target is a masked array with hidden values"):
+        fit(estimator, source, y, X_target=np.ma.masked_equal(target, 2.0))
+    fit(estimator, np.ma.masked_equal(source, 99.0), y, X_target=target)
+
+
 DATES = pd.date_range("2020-01-01", periods=40)
 
 

@@ -61,6 +61,15 @@ def test_cells_are_those_of_the_experiments_beside_the_truth(cells):
     assert summary["least_eigenvalue"][2] < summary["least_eigenvalue"][1] < 1
 
 
+def test_names_that_are_formulas_are_written_as_text(cells):
+    columns = [f"=cmd|{name}" if number == 1 else name for number, name in enumerate(DIGITS.columns)]
+    relative = diagnose_cells(cells[2:], {"digits": DIGITS.set_axis(columns, axis=1)}, confidence=0.95, seed=3)[2]
+    assert not relative["feature"].str.startswith("=").any()
+    plain = diagnose_cells(cells[2:], {"digits": DIGITS}, confidence=0.95, seed=3)[2]
+    assert set(relative["feature"]) - set(plain["feature"]) <= {f"'{columns[1]}"}
+    np.testing.assert_array_equal(relative["r"], plain["r"])
+
+
 def test_the_same_digits_every_time_whatever_else_is_looked_at(cells):
     together = diagnose_cells(cells, {"digits": DIGITS}, confidence=0.95, seed=3)
     alone = diagnose_cells(cells[2:], {"digits": DIGITS}, confidence=0.95, seed=3)

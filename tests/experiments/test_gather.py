@@ -1,7 +1,10 @@
 """Gathering: the cut into blocks leaves no trace, and a file that is not what its block asks for is refused."""
 
+from random import Random
+
 import pandas as pd
 import pytest
+from damage import damage
 from test_records import ROW
 
 from dams.experiments.config import parse
@@ -100,3 +103,18 @@ def test_a_file_cut_anywhere_is_refused(written):
         path.write_bytes(content[:end])
         with pytest.raises(ValueError, match=r"b\.csv .*Delete the file and run again\."):
             gather([path], [block])
+
+
+def test_a_block_damaged_at_random_is_refused_by_name_or_holds_what_it_should(written):
+    block, path = written
+    content, rng, refused = path.read_bytes(), Random(24), 0
+    for number in range(500):
+        path.write_bytes(damage(content, rng))
+        try:
+            assert len(gather([path], [block])) == len(keys_of(block)), number
+            said = ""
+        except ValueError as error:
+            said = str(error)
+        assert not said or "b.csv " in said, number
+        refused += bool(said)
+    assert refused > 400

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dams.experiments.records import COLUMNS, KEYS, as_records, read_compact, read_records, write_compact, write_csv
+from dams.experiments.records import (
+    COLUMNS,
+    KEYS,
+    as_records,
+    as_text,
+    read_compact,
+    read_records,
+    write_compact,
+    write_csv,
+)
 
 ROW = {
     "study": "one",
@@ -133,3 +142,9 @@ def test_compact_records_hold_every_digit(tmp_path):
     (tmp_path / "records.npz").write_bytes(first[:-300])
     with pytest.raises(ValueError, match=r"records\.npz is damaged"):
         read_compact(tmp_path / "records.npz")
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-basos", "@SUM(A1)", "\tx", "\rx"])
+def test_no_name_of_a_column_is_a_formula_of_a_spreadsheet(name):
+    assert as_text(name) == f"'{name}"
+    assert as_text("age = 3") == "age = 3"

@@ -12,6 +12,7 @@ from dams._files import write_json
 from dams.datasets.arrays import save_covariates
 from dams.experiments.config import parse, read
 from dams.experiments.design import blocks
+from dams.experiments.digests import write_digests
 from dams.experiments.records import write_csv
 from dams.report.evidence import NotTestable
 from dams.report.page.contents import what_is_missing
@@ -119,7 +120,9 @@ def finished(tmp_path):
     products = ["claims.csv", "diagnostics/verdicts.csv"]
     for name in products:
         make(name, "seed 0")
-    write_provenance(tmp_path / "provenance.json", CONFIG, tmp_path, [tmp_path / name for name in products])
+    made, digests = [tmp_path / name for name in products], tmp_path / "digests" / "all.sha256"
+    write_digests(digests, made)
+    write_provenance(tmp_path / "provenance.json", CONFIG, tmp_path, made, digests=[digests])
     make("provenance.json", (tmp_path / "provenance.json").read_text())
     assert owned(tmp_path) == {*products, "provenance.json"}
     return make

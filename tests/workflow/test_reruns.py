@@ -1,10 +1,13 @@
 """What a changed configuration or an edited module runs again, and what it leaves alone."""
 
+import os
 import re
 import shutil
 
 import pandas as pd
 import pytest
+
+from dams.report.verify import verify
 
 pytestmark = pytest.mark.workflow
 
@@ -122,3 +125,46 @@ def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(project):
     assert planned(project) == {"run_block": 1, "gather_records": 1}
     pd.testing.assert_frame_equal(made(project), first)
     assert block.read_bytes() == content
+
+
+def altered(path):
+    """Another digit in a file."""
+    content = path.read_text(encoding="utf-8")
+    place = re.search(r"[1-8]", content[len(content) // 2 :]).start() + len(content) // 2
+    path.write_text(f"{content[:place]}9{content[place + 1 :]}", encoding="utf-8")
+
+
+def test_an_edited_result_is_neither_counted_nor_sealed(project):
+    project.configure(configuration())
+    assert project.run().returncode == 0
+    results = project.folder / "results/tiny"
+    whole = verify(results)
+    assert not whole.problems
+    assert not whole.absent
+
+    # Newer than what is made of it, so that Snakemake runs that again.
+    claims = (results / "claims.csv").read_bytes()
+    altered(results / "claims.csv")
+    answer = project.run()
+    assert answer.returncode != 0
+    assert re.search(r"results/tiny/claims\.csv is damaged: it is not what its job wrote", answer.stdout), answer.stdout
+
+    # As old as before, so that Snakemake does not see it.
+    block = results / "blocks/one/redundant-linear-0000.timings.csv"
+    times = block.stat()
+    altered(block)
+    os.utime(block, (times.st_atime, times.st_mtime))
+    (results / "records.csv").unlink()
+    answer = project.run()
+    assert answer.returncode != 0
+    assert re.search(r"redundant-linear-0000\.timings\.csv is damaged: it is not what its job wrote", answer.stdout)
+
+    for file in (results / "claims.csv", block):
+        file.unlink()
+    answer = project.run()
+    assert answer.returncode == 0, answer.stdout
+    assert (results / "claims.csv").read_bytes() == claims
+    assert sorted(verify(results).sound) == sorted(whole.sound)
+    altered(results / "tables/table1.csv")
+    (problem,) = verify(results).problems
+    assert "results/tiny/tables/table1.csv: not what the run made" in problem

@@ -85,6 +85,7 @@ try:
         MANIFEST,
         PARTS,
         RAW,
+        digests_of,
         entries_of,
         job_of,
         products_of,
@@ -133,6 +134,14 @@ PRODUCTS = [
     if made.product.kind not in ("step", "page")
     for file in made.files
 ]
+# What the jobs behind them vouch for.
+DIGESTS = sorted(
+    {
+        f"{RESULTS}/{digests_of(made.job)}"
+        for made in products_of(RUN)
+        if made.product.kind != "page"
+    }
+)
 # Before all blocks, whose priority is their seconds: many jobs wait for these, or they are long themselves.
 SOON = 10_000
 # Real data sets of the studies, prepared, and the raw files that some of them are made from.
@@ -167,7 +176,17 @@ def made_by(rule):
                 labels={"result": entry.title or "{output}"},
             )
         outputs[name] = files if len(files) > 1 else files[0]
-    return outputs
+    return outputs | {"digests": digests_made_by(rule)}
+
+
+def digests_made_by(rule):
+    """Where the jobs of a rule write down the digests of their outputs."""
+    return f"{RESULTS}/{digests_of(job_of(rule))}"
+
+
+def products_in(outputs):
+    """Outputs of a rule by product, as inputs of another."""
+    return {name: files for name, files in outputs.items() if name != "digests"}
 
 
 def captions_of(rule):

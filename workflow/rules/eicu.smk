@@ -4,6 +4,7 @@
 rule simulate_eicu:
     output:
         directory(product("eicu_simulated")),
+        digests=digests_made_by("simulate_eicu"),
     log:
         log_of("simulate_eicu"),
     benchmark:
@@ -77,7 +78,7 @@ rule run_eicu:
 
 rule report_eicu:
     input:
-        **rules.run_eicu.output,
+        **products_in(rules.run_eicu.output),
     output:
         **made_by("report_eicu"),
     log:

@@ -37,6 +37,9 @@ rule gather_records:
     input:
         blocks=[product("block_records", **b.wildcards) for b in BLOCKS.values()],
         timings=[product("block_timings", **b.wildcards) for b in BLOCKS.values()],
+        digests=[
+            digests_made_by("run_block").format(**b.wildcards) for b in BLOCKS.values()
+        ],
     output:
         **made_by("gather_records"),
     log:

@@ -65,8 +65,8 @@ rule figures:
 
 rule check_claims:
     input:
-        **rules.check_theory.output if RUN.theory else {},
-        **rules.run_eicu.output if RUN.eicu else {},
+        **products_in(rules.check_theory.output) if RUN.theory else {},
+        **products_in(rules.run_eicu.output) if RUN.eicu else {},
         records=rules.gather_records.output.records,
         # Claims on how many rows a data set has.
         covariates=[product("covariates", dataset=name) for name in TABLES],
@@ -93,7 +93,7 @@ rule check_claims:
 
 rule compare_with_paper:
     input:
-        **rules.run_eicu.output if RUN.eicu else {},
+        **products_in(rules.run_eicu.output) if RUN.eicu else {},
         records=rules.gather_records.output.records,
     output:
         **made_by("compare_with_paper"),
@@ -119,6 +119,8 @@ rule compare_with_paper:
 rule write_provenance:
     input:
         products=PRODUCTS,
+        covariates=[product("covariates", dataset=name) for name in TABLES],
+        digests=DIGESTS,
     output:
         **made_by("write_provenance"),
     log:

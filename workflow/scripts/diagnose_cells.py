@@ -4,12 +4,13 @@ from pathlib import Path
 
 from dams.datasets.arrays import load_covariates
 from dams.experiments.diagnose import diagnose_cells
+from dams.experiments.digests import recorded
 from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
 from dams.report.figures import save_figure
 from dams.report.outputs.diagnostics import relative_missingness_figure
 
-with job_log(snakemake.log[0]):
+with job_log(snakemake.log[0]), recorded(snakemake.output):
     params, output = snakemake.params, snakemake.output
     tables = {Path(path).stem: load_covariates(path) for path in snakemake.input.data}
     found = diagnose_cells(params.cells, tables, confidence=params.confidence, seed=params.seed)

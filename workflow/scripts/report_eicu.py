@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from dams.experiments.digests import recorded
 from dams.experiments.eicu.run import top_features
 from dams.experiments.progress import job_log
 from dams.report.figures import save_figure
@@ -9,7 +10,7 @@ from dams.report.outputs.eicu import feature_table, performance_table, prevalenc
 from dams.report.paper import read_published
 from dams.report.run_files import read_json
 
-with job_log(snakemake.log[0]):
+with job_log(snakemake.log[0]), recorded(snakemake.output):
     results, output = snakemake.input, snakemake.output
     simulated = read_json(results.eicu_cohort)["simulated"]
     paper = read_published("eicu").assign(variant="published", failure="")

@@ -6,6 +6,7 @@ from threadpoolctl import threadpool_limits
 from dams._files import write_json
 from dams.datasets.eicu.fiddle import folder_behind, load_fiddle
 from dams.datasets.eicu.fiddle_as_published import load_fiddle_as_published
+from dams.experiments.digests import recorded
 from dams.experiments.eicu import run as eicu
 from dams.experiments.eicu.as_published import run_eicu_as_published
 from dams.experiments.eicu.scores import paired_differences, score_predictions
@@ -13,7 +14,7 @@ from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
 
 # A fixed order of sums: the digits must not depend on how many cores the job got.
-with job_log(snakemake.log[0]), threadpool_limits(1):
+with job_log(snakemake.log[0]), recorded(snakemake.output), threadpool_limits(1):
     params, output = snakemake.params, snakemake.output
     folder = folder_behind(snakemake.input.files)
     table = load_fiddle(folder, hospitals=params.hospitals)

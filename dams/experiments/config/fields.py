@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from typing import Annotated, Any, TypeVar
 
@@ -15,18 +16,31 @@ IN_WORDS = {
     RUN_NAME: "letters, digits, _, - and ., a letter or digit first",
 }
 
-Name = Annotated[str, Field(pattern=NAME)]
-RunName = Annotated[str, Field(pattern=RUN_NAME)]
+# What a run may ask for at most: many times the paper's, and little enough to be listed in seconds.
+MOST_DRAWS = 10_000
+MOST_BETAS = 10_000
+MOST_CELLS = 50_000
+MOST_ROWS = 10_000_000
+MOST_REPLICATES = 1_000_000
+MOST_STUDIES = 100
+MOST_REGIMES = 200
+# Names of folders; file systems allow twice that.
+LONGEST_NAME = 100
+
+Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
+RunName = Annotated[str, Field(pattern=RUN_NAME, max_length=LONGEST_NAME)]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
+Draws = Annotated[int, Field(ge=1, le=MOST_DRAWS)]
+Betas = Annotated[int, Field(ge=1, le=MOST_BETAS)]
 T = TypeVar("T", bound=Hashable)
 
 
 def once(values: list[T]) -> list[T]:
     """Return a list in which nothing comes twice."""
-    twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
+    twice = [value for value, count in Counter(values).items() if count > 1]
     if twice:
-        raise ValueError(f"every entry must be listed once, got {twice} more often")
+        raise ValueError(f"every entry must be listed once, got {shortened(twice)} more often")
     return values
 
 
@@ -46,12 +60,20 @@ OneOrMore = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
 
 
 class Strict(BaseModel):
-    """Unknown keys are mistakes."""
+    """Unknown keys are mistakes, and so are infinite numbers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def shortened(value: Any) -> str:
     """Write what came for a message, of a long one its beginning."""
-    text = "nothing" if value is None else repr(value)
+    try:
+        text = "nothing" if value is None else repr(value)
+    except ValueError:  # Python writes no integer of thousands of digits
+        text = "a number of thousands of digits"
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def visible(text: object) -> str:
+    """Write signs that a terminal would obey, such as those that colour or erase, as what they are."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in str(text))

@@ -9,11 +9,23 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from dams._registry import nearest
-from dams.experiments.config.fields import IN_WORDS, shortened
+from dams.experiments.config.fields import IN_WORDS, shortened, visible
+
+# Mistakes of one file.
+MOST_TOLD = 50
 
 
 class ConfigError(ValueError):
-    """A configuration that can't be run, with one line for every mistake."""
+    """A configuration that can't be run, with one line for every mistake; nothing in it moves a terminal."""
+
+    def __init__(self, text: object):
+        super().__init__("\n".join(visible(line) for line in str(text).split("\n")))
+
+
+def several_mistakes(source: object, mistakes: list[str]) -> ConfigError:
+    """Return what to raise for a file with these mistakes; of very many, the first are told."""
+    told = [*mistakes[:MOST_TOLD], *(["…"] if len(mistakes) > MOST_TOLD else [])]
+    return ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(told))
 
 
 def explain(error: ValidationError, root: type[BaseModel]) -> list[str]:
@@ -25,7 +37,12 @@ def _place(loc: tuple[Any, ...]) -> list[str]:
     """Where a mistake is; nothing for the whole, whose messages name their place."""
     # Of a mapping whose key itself is wrong, pydantic says so at the end.
     parts = loc[:-1] if loc[-1:] == ("[key]",) else loc
-    return [".".join(str(part) for part in parts)] if parts else []
+    return [".".join(_short(part) for part in parts)] if parts else []
+
+
+def _short(part: object) -> str:
+    text = visible(part)
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _explain(mistake: Any, root: type[BaseModel]) -> str:
@@ -38,7 +55,9 @@ def _explain(mistake: Any, root: type[BaseModel]) -> str:
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         tag = given.get("kind")
         valid = _kinds(_models_at(root, loc))
-        return f"got no kind; valid are: {', '.join(valid)}." if tag is None else f"got '{tag}'; {nearest(tag, valid)}"
+        if tag is None:
+            return f"got no kind; valid are: {', '.join(valid)}."
+        return f"got {shortened(tag)}; {nearest(str(tag), valid)}"
     if kind == "literal_error":
         valid = [word.strip("' ") for word in mistake["ctx"]["expected"].replace(" or ", ", ").split(",")]
         return f"got {shortened(given)}; {nearest(str(given), valid)}"

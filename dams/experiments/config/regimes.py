@@ -12,6 +12,8 @@ from dams.missingness import FreeRates, NestedRates, OpposingRates
 
 # By these names tables know the symbols of regimes.
 KINDS = ("nested", "free", "opposing")
+# Of ε, in one regime.
+MOST_VALUES = 1_000
 
 
 class _Named(Strict):
@@ -65,6 +67,12 @@ class Grid(Strict):
     def _has_values(self) -> Grid:
         if self.stop < self.start:
             raise ValueError(f"stop must not be below start, got {self.stop:g} < {self.start:g}")
+        # A quotient that overflows is too large as well.
+        if (self.stop - self.start) / self.step >= MOST_VALUES:
+            raise ValueError(
+                f"expected at most {MOST_VALUES:,} values from start to stop, got a step of {self.step:g}; take a "
+                "larger one"
+            )
         return self
 
     def values(self) -> list[float]:
@@ -79,7 +87,9 @@ def _kind_of_epsilon(epsilon: Any) -> str:
 
 # One kind is meant, and only its mistakes are worth telling.
 Epsilon = Annotated[
-    Annotated[float, Tag("value")] | Annotated[OneOrMore[float], Tag("list")] | Annotated[Grid, Tag("grid")],
+    Annotated[float, Tag("value")]
+    | Annotated[OneOrMore[float], Field(max_length=MOST_VALUES), Tag("list")]
+    | Annotated[Grid, Tag("grid")],
     Discriminator(_kind_of_epsilon),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, product
 from pathlib import Path
@@ -14,8 +15,25 @@ from dams._registry import nearest
 from dams.datasets.csv_files import check_separator
 from dams.datasets.eicu.names import HOSPITALS, Scenario, Size, choose_mechanism
 from dams.datasets.registry import DATASETS, is_scenario
-from dams.experiments.config.fields import Count, FilePath, Name, OneOrMore, RunName, Strict, Unique, once, shortened
-from dams.experiments.config.mistakes import ConfigError, explain
+from dams.experiments.config.fields import (
+    MOST_CELLS,
+    MOST_REGIMES,
+    MOST_REPLICATES,
+    MOST_ROWS,
+    MOST_STUDIES,
+    Betas,
+    Count,
+    Draws,
+    FilePath,
+    Name,
+    OneOrMore,
+    RunName,
+    Strict,
+    Unique,
+    once,
+    shortened,
+)
+from dams.experiments.config.mistakes import explain, several_mistakes
 from dams.experiments.config.regimes import Regime
 from dams.experiments.config.yaml_files import load_yaml
 from dams.experiments.methods import METHODS
@@ -28,27 +46,27 @@ __all__ = ["Config", "Study", "parse", "read", "schema"]
 class Repeats(Strict):
     """How often a model is fitted, rate draws times coefficient vectors β, and by which engine if not the default."""
 
-    draws: Count
-    betas: Count = 1
+    draws: Draws
+    betas: Betas = 1
     engine: str | None = None
 
 
 class Cap(Strict):
     """At most this many draws and β for one method, for methods that cost more than the rest."""
 
-    draws: Count | None = None
-    betas: Count | None = None
+    draws: Draws | None = None
+    betas: Betas | None = None
 
 
 class Study(Strict):
     """Data sets × regimes × draws × β × models × methods, and the tables and figures made from them."""
 
     datasets: OneOrMore[str]
-    regimes: Annotated[list[Regime], Field(min_length=1)]
+    regimes: Annotated[list[Regime], Field(min_length=1, max_length=MOST_REGIMES)]
     models: Annotated[dict[str, Repeats], Field(min_length=1)]
     methods: Annotated[dict[str, Cap], Field(min_length=1)]
     labels: OneOrMore[Literal["random_linear", "structural"]] = ["random_linear"]
-    rows: Annotated[int, Field(ge=50)] = 10_000
+    rows: Annotated[int, Field(ge=50, le=MOST_ROWS)] = 10_000
     # As published: one sample of a scenario and one split serve all draws, which lose other values; β does not change
     # with the draw either (erratum E20).
     variant: Literal["corrected", "as_published"] = "corrected"
@@ -120,6 +138,11 @@ class Study(Strict):
                 )
         return self
 
+    def n_cells(self) -> int:
+        """Count data sets × regimes × ε × draws, without listing them."""
+        draws = max(repeats.draws for repeats in self.models.values())
+        return len(self.datasets) * draws * sum(len(regime.samplers()) for regime in self.regimes)
+
     def entries(self) -> set[tuple[Any, ...]]:
         """Say what its numbers are about: data set, regime, ε, labels, model, method."""
         designs = [(regime.name, epsilon) for regime in self.regimes for epsilon, _ in regime.samplers()]
@@ -155,9 +178,9 @@ class CsvDataset(Strict):
     @model_validator(mode="after")
     def _columns_are_typed_once(self) -> CsvDataset:
         columns = [*self.numeric, *self.binary, *self.categorical]
-        twice = sorted({name for name in columns if columns.count(name) > 1})
+        twice = sorted(name for name, count in Counter(columns).items() if count > 1)
         if twice:
-            raise ValueError(f"columns must be listed once, got {twice} twice")
+            raise ValueError(f"columns must be listed once, got {shortened(twice)} twice")
         if not columns:
             raise ValueError("no columns; list them under numeric, binary or categorical")
         return self
@@ -184,7 +207,7 @@ class Eicu(Strict):
 class Bootstrap(Strict):
     """Intervals: crossed bootstrap over β and rate draws."""
 
-    replicates: Count = 2000
+    replicates: Annotated[int, Field(ge=1, le=MOST_REPLICATES)] = 2000
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
 
 
@@ -192,8 +215,8 @@ class Config(Strict):
     """One run, written to results/<name>/."""
 
     name: RunName
-    seed: Annotated[int, Field(ge=0)] = 2023
-    studies: Annotated[dict[Name, Study], Field(min_length=1)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 2023
+    studies: Annotated[dict[Name, Study], Field(min_length=1, max_length=MOST_STUDIES)]
     datasets: dict[Name, CsvDataset] = {}
     data_dir: FilePath | None = None
     theory: bool = False
@@ -213,6 +236,18 @@ class Config(Strict):
             shared = [name for name in one.outputs if name in other.outputs]
             if shared:
                 yield first, second, shared[0]
+
+    @model_validator(mode="after")
+    def _can_be_listed(self) -> Config:
+        """Count the cells before anything lists them."""
+        counts = {name: study.n_cells() for name, study in self.studies.items()}
+        if sum(counts.values()) > MOST_CELLS:
+            most = max(counts, key=lambda name: counts[name])
+            raise ValueError(
+                f"studies: expected at most {MOST_CELLS:,} cells in all, got {sum(counts.values()):,}, of which "
+                f"{counts[most]:,} are of {most}; take fewer draws or ε, or split the configuration"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_number_an_entry(self) -> Config:
@@ -286,8 +321,7 @@ def parse(raw: Any, *, source: str = "the configuration") -> Config:
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        mistakes = explain(error, Config)
-        raise ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes)) from None
+        raise several_mistakes(source, explain(error, Config)) from None
 
 
 def read(path: str | Path) -> Config:

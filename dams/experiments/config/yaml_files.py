@@ -1,4 +1,8 @@
-"""YAML files in which every key counts: one that is written twice is a mistake, not a silent choice of the last."""
+"""YAML files in which every key counts: one that is written twice is a mistake, not a silent choice of the last.
+
+A file may come from anywhere. What it holds is counted before any of it is built, so that neither depth nor aliases of
+aliases cost memory or time; and all that PyYAML has to say becomes a sentence with the line.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,49 @@ from typing import Any
 
 import yaml
 
-from dams.experiments.config.mistakes import ConfigError
+from dams.experiments.config.fields import visible
+from dams.experiments.config.mistakes import ConfigError, several_mistakes
+
+# Many times what a configuration needs: bytes, levels of nesting, and values when every alias is written out.
+MOST_BYTES = 1_000_000
+DEEPEST = 40
+MOST_VALUES = 100_000
+# Of integers. A longer one is no number of anything, and Python refuses to write it out.
+LARGEST = 2**63
+
+
+class _Loader(yaml.SafeLoader):
+    """Builds plain values; what can't be built is told with its line."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep=deep)
+        except (ValueError, OverflowError, ArithmeticError) as error:
+            # A number of too many digits, or a day or an hour that does not exist.
+            why = "the number is too large" if node.tag.endswith(":int") else f"no such value: {error}"
+            raise yaml.constructor.ConstructorError(None, None, why, node.start_mark) from None
+        if isinstance(value, int) and abs(value) >= LARGEST:
+            raise yaml.constructor.ConstructorError(None, None, "the number is too large", node.start_mark)
+        return value
+
+
+def _refuse(loader: _Loader, node: yaml.Node) -> Any:
+    return loader.construct_undefined(node)
+
+
+# Bytes, sets and pairs are no part of a configuration.
+for _tag in ("binary", "omap", "pairs", "set"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _refuse)
 
 
 def load_yaml(path: str | Path) -> Any:
     """Return what a file holds, of an empty one an empty mapping."""
     loader, node = _compose(path)
     _refuse_repeated(path, node)
-    return {} if node is None else loader.construct_document(node)
+    try:
+        return {} if node is None else loader.construct_document(node)
+    except yaml.YAMLError as error:
+        raise _not_yaml(path, error) from None
 
 
 def refuse_repeated_keys(path: str | Path) -> None:
@@ -27,27 +66,76 @@ def refuse_repeated_keys(path: str | Path) -> None:
         _refuse_repeated(path, _compose(path)[1])
 
 
-def _compose(path: str | Path) -> tuple[yaml.SafeLoader, yaml.Node | None]:
+def _compose(path: str | Path) -> tuple[_Loader, yaml.Node | None]:
     if not Path(path).is_file():
-        what = "is a folder" if Path(path).is_dir() else "does not exist"
+        what = "is a folder" if Path(path).is_dir() else "is no file" if Path(path).exists() else "does not exist"
         raise ConfigError(f"{path} {what}; expected a YAML file such as config/quickstart.yaml.")
+    with open(path, "rb") as stream:
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ConfigError(f"{path} is too long: expected at most {MOST_BYTES:,} bytes.")
     try:
-        loader = yaml.SafeLoader(Path(path).read_text(encoding="utf-8"))
+        text = content.decode("utf-8")
+        _refuse_too_much(path, text)
+        loader = _Loader(text)
         return loader, loader.get_single_node()
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text; expected a YAML file saved as UTF-8.") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from None
+        raise _not_yaml(path, error) from None
+
+
+def _not_yaml(path: str | Path, error: yaml.YAMLError) -> ConfigError:
+    """Put what PyYAML says into one line."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    if not problem or not mark:
+        return ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}")
+    what = " ".join(part for part in (getattr(error, "context", None), problem) if part)
+    return ConfigError(f"{path} is not YAML that a configuration may hold: line {mark.line + 1}: {visible(what)}")
+
+
+def _refuse_too_much(path: str | Path, text: str) -> None:
+    """Raise for a text that is nested too deep, or holds too many values once aliases are put in.
+
+    PyYAML's events come one by one, however deep the text is; its nodes are built by functions that call themselves.
+    """
+    sizes: dict[str, int] = {}  # values below an anchor
+    open_nodes: list[tuple[str | None, int]] = []  # anchors, and how many values came before
+    count = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        where = f"{path}, line {event.start_mark.line + 1}" if event.start_mark else str(path)
+        if isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in open_nodes):
+                raise ConfigError(f"{where}: *{visible(event.anchor)} stands for something that it is a part of.")
+            count += sizes.get(event.anchor or "", 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            count += 1
+            if event.anchor:
+                sizes[event.anchor] = 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            open_nodes.append((event.anchor, count))
+            count += 1
+            if len(open_nodes) > DEEPEST:
+                raise ConfigError(f"{where}: expected at most {DEEPEST} levels of nesting, got more.")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_nodes.pop()
+            if anchor:
+                sizes[anchor] = count - before
+        if count > MOST_VALUES:
+            raise ConfigError(
+                f"{where}: expected at most {MOST_VALUES:,} values, each alias counted as what it stands for, got more."
+            )
 
 
 def _refuse_repeated(path: str | Path, root: yaml.Node | None) -> None:
     found = sorted(_repeated(root, set())) if root is not None else []
     if found:
         mistakes = [
-            f"line {line}: the key '{key}' is on line {before} already, and only one can count; put the two together"
+            f"line {line}: the key '{visible(key)}' is on line {before} already, and only one can count; put the two "
+            "together"
             for line, before, key in found
         ]
-        raise ConfigError(f"{path} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes))
+        raise several_mistakes(path, mistakes)
 
 
 def _repeated(node: yaml.Node, seen: set[int]) -> Iterator[tuple[int, int, str]]:

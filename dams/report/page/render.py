@@ -16,10 +16,12 @@ from markupsafe import Markup
 
 from dams._files import whole_file
 from dams.datasets.registry import is_scenario, title_of
+from dams.experiments.digests import write_digests
 from dams.experiments.methods import METHODS
-from dams.experiments.products import PARTS, RAW, SETTINGS, file_of
+from dams.experiments.products import PARTS, RAW, SETTINGS, digests_of, file_of
 from dams.report.claims.comparison import AGREES, EXPLAINED, compare, unlike_table1
 from dams.report.claims.verdicts import Verdict, check_claims, read_claims
+from dams.report.page.blame import make_or_blame
 from dams.report.page.contents import (
     Item,
     data_sources,
@@ -78,8 +80,11 @@ def write_page(folder: str | Path, *, raw: Iterable[str | Path] | None = None) -
     page = Path(folder) / file_of("report")
     if raw is None:
         raw = Path(RAW).glob("*.json")
+    text = make_or_blame(page_of, Path(folder), [Path(path) for path in raw])
     with whole_file(page) as partial:
-        partial.write_text(page_of(RunFolder(Path(folder)), raw), encoding="utf-8")
+        partial.write_text(text, encoding="utf-8")
+    # As its job would.
+    write_digests(Path(folder) / digests_of("write_report"), [page])
     return page
 
 

@@ -109,8 +109,8 @@ def test_nobody_listens(site):
 
 
 def test_missing_package_names_the_remedy(site, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(OriginError, match=r"needs the package pooch: pip install 'dams\[data\]'"):
+    monkeypatch.setitem(sys.modules, "requests", None)
+    with pytest.raises(OriginError, match=r"needs the package requests: pip install 'dams\[data\]'"):
         read_toy(site)
 
 

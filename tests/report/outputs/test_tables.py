@@ -337,3 +337,15 @@ def test_exact_scores_stand_beside_sampled_ones(make_records):
     assert found["Oracle"][0].second == "exact 0.180"
     assert found["Source"][0].second == "exact 1.230"
     assert "exact 0.180" in table1(make_records(rows), QUICK).to_markdown()
+
+
+def test_names_of_columns_end_no_cell_and_begin_no_tag():
+    hostile = "a | b <script>alert(1)</script>\n| c"
+    table = Table(
+        hostile, [(hostile, "x")], [Section(hostile, [(hostile, [Entry(hostile, bold=True)])])], pd.DataFrame()
+    )
+    markdown, html = table.to_markdown(), table.to_html()
+    assert "<script" not in markdown + html
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 3 for row in rows)

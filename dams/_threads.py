@@ -1,0 +1,28 @@
+"""One thread for small matrices: what threads save there is less than what it costs them to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits
+
+# Columns up to which matrices of columns × columns count as small, and multiplications up to which a product of tables
+# is done in a second by one thread.
+SMALL = 256
+QUICK = 5_000_000_000
+
+
+@contextmanager
+def few_threads(n_columns: int, n_rows: int = 0) -> Iterator[None]:
+    """Let linear algebra use one thread within, where there are few columns, and not very many rows if these count.
+
+    OpenBLAS starts a thread per core whatever the size, and they wait for each other in a loop. Where other processes
+    want the cores too, a fit on 40 columns, hundreds of small decompositions, then takes 30 times as long. One thread
+    also adds up in one order, so that the digits do not depend on the number of cores.
+    """
+    if n_columns > SMALL or n_rows * n_columns**2 > QUICK:
+        yield
+        return
+    with threadpool_limits(1, user_api="blas"):
+        yield

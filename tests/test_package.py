@@ -1,0 +1,269 @@
+"""The wheel works without the project folder, and what describes the package agrees with itself.
+
+The wheel is built and installed into fresh environments. Their other packages are those of the running interpreter:
+all of them, or only what pyproject.toml asks for without any extra.
+"""
+
+import ast
+import importlib.metadata as metadata
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from flit_core import buildapi
+from packaging.requirements import Requirement
+
+import dams
+from dams._extras import EXTRAS
+from dams.report.paper import read_errata
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+class Environment:
+    """A virtual environment with the wheel, and the packages behind a path; commands run in a folder of their own."""
+
+    def __init__(self, folder, wheel, packages):
+        self.folder = folder
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+        (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
+        # What a .pth file in that folder says is not read: an editable dams there is not seen.
+        (site / "others.pth").write_text(f"{packages}\n")
+        target = ["--python", folder / "venv" / "bin" / "python"]
+        install = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check", wheel]
+        subprocess.run([sys.executable, "-m", "pip", *target, *install], check=True)
+        self.cwd = folder / "cwd"
+        self.cwd.mkdir()
+
+    def run(self, name, *arguments):
+        return subprocess.run(
+            [self.folder / "venv" / "bin" / name, *arguments],
+            cwd=self.cwd,
+            env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PHYSIONET"))},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory):
+    """The wheel and the source distribution."""
+    folder, here = tmp_path_factory.mktemp("dist"), Path.cwd()
+    os.chdir(ROOT)
+    try:
+        return [folder / build(str(folder)) for build in (buildapi.build_wheel, buildapi.build_sdist)]
+    finally:
+        os.chdir(here)
+
+
+@pytest.fixture(scope="module")
+def full(distributions, tmp_path_factory):
+    """An environment with everything."""
+    return Environment(tmp_path_factory.mktemp("full"), distributions[0], Path(np.__file__).parents[1])
+
+
+@pytest.fixture(scope="module")
+def bare(distributions, tmp_path_factory):
+    """An environment with what dams needs and no extra."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "packages").mkdir()
+    for distribution in needed(PROJECT["dependencies"]).values():
+        for top in {file.parts[0] for file in distribution.files if file.parts[0] != ".."}:
+            (folder / "packages" / top).symlink_to(distribution.locate_file(top))
+    return Environment(folder, distributions[0], folder / "packages")
+
+
+def needed(requirements, found=None):
+    """Distributions behind requirements, with those that they need in turn."""
+    found = {} if found is None else found
+    for requirement in map(Requirement, requirements):
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if applies and requirement.name not in found:
+            found[requirement.name] = metadata.distribution(requirement.name)
+            needed(found[requirement.name].requires or [], found)
+    return found
+
+
+ESTIMATE = """
+import numpy as np
+from dams import *
+import dams
+assert "site-packages" in dams.__file__, dams.__file__
+X = np.random.default_rng(0).normal(2, 1, (400, 3))
+source, target = (apply_missingness(X, rates, random_state=1) for rates in ([.1, .2, .3], [.4, .1, .5]))
+print(ClosedFormRegressor().fit(source, X @ [1, 2, 3], X_target=target).predict(target)[:1].round(1))
+for name in dams.__all__:
+    globals()[name]
+"""
+
+
+def test_the_bare_wheel_has_the_whole_library(bare):
+    answer = bare.run("python", "-c", ESTIMATE)
+    assert answer.returncode == 0, answer.stdout
+    assert bare.run("dams", "--version").stdout == f"dams {dams.__version__}\n"
+
+
+def test_the_bare_wheel_compares_and_simulates(bare):
+    X = np.random.default_rng(0).normal(2, 1, (300, 2))
+    for name, rates in (("source.csv", [0.1, 0.2]), ("target.csv", [0.3, 0.4])):
+        table = pd.DataFrame(dams.apply_missingness(X, rates, random_state=2), columns=["a", "b"])
+        table.to_csv(bare.cwd / name, index=False)
+    answer = bare.run("dams", "compare", "source.csv", "target.csv")
+    assert answer.returncode == 0, answer.stdout
+    assert "UCAR" in answer.stdout
+    assert bare.run("dams", "simulate-eicu", "cohort", "--size", "test").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("extra", "arguments"),
+    [
+        ("pipeline", ["report", "results"]),
+        ("pipeline", ["verify", "results"]),
+        ("pipeline", ["check", "a.yaml"]),
+        ("pipeline", ["run", "a.yaml"]),
+        ("data", ["download-eicu", "eicu"]),
+    ],
+)
+def test_the_bare_wheel_names_the_extra(bare, extra, arguments):
+    (bare.cwd / "results").mkdir(exist_ok=True)
+    answer = bare.run("dams", *arguments)
+    assert answer.returncode == 1
+    assert f'`pip install "dams[{extra}]"` installs it.' in answer.stdout, answer.stdout
+    assert "Traceback" not in answer.stdout
+
+
+def test_with_its_extras_the_wheel_reports_verifies_and_downloads(full):
+    """As far as there is something to report, and an account."""
+    results = full.cwd / "results" / "mine"
+    (results / "theory").mkdir(parents=True)
+    (results / "theory" / "theory.csv").write_text("statement,holds\n")
+    answer = full.run("dams", "report", "results/mine")
+    assert answer.returncode == 0, answer.stdout
+    # The paper's numbers and claims, styles and script come with the package.
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert all(name in page for name in read_errata())
+    answer = full.run("dams", "verify", "results/mine")
+    assert answer.returncode == 1
+    assert "holds no provenance.json" in answer.stdout
+    answer = full.run("dams", "download-eicu", "eicu")
+    assert answer.returncode == 1
+    assert "set PHYSIONET_USERNAME and PHYSIONET_PASSWORD" in answer.stdout
+    assert not (full.cwd / "eicu").exists()
+    (full.cwd / "a.yaml").write_text((ROOT / "config" / "smoke.yaml").read_text(encoding="utf-8"))
+    assert full.run("dams", "check", "a.yaml").returncode == 0
+    answer = full.run("dams", "run", "a.yaml")
+    assert answer.returncode == 1
+    assert "The source distribution of dams has it" in answer.stdout
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(distributions):
+    names = set(zipfile.ZipFile(distributions[0]).namelist())
+    tracked = subprocess.run(["git", "ls-files", "dams"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if tracked.returncode == 0 and tracked.stdout:
+        assert {name for name in names if name.startswith("dams/")} >= set(tracked.stdout.split())
+    assert {name.split("/")[0] for name in names} == {"dams", f"dams-{dams.__version__}.dist-info"}
+
+
+def test_the_source_distribution_holds_tests_documents_and_workflow(distributions):
+    with tarfile.open(distributions[1]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for name in (
+        *(
+            "Snakefile",
+            "workflow/Snakefile",
+            "workflow/rules/common.smk",
+            "config/paper.yaml",
+            "profiles/default/config.yaml",
+        ),
+        *("tests/test_package.py", "tests/conftest.py", "docs/your_data.md", "CHANGELOG.md", "Makefile", "README.md"),
+        *("requirements/pipeline.txt", "benchmarks/README.md", "results/paper/claims.csv", "LICENSE"),
+    ):
+        assert name in names, f"{name} is not in the source distribution"
+    assert not [name for name in names if name.endswith((".pyc", ".pdf")) or "/logs/" in name]
+
+
+def test_one_version_everywhere():
+    assert "version" in PROJECT["dynamic"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == dams.__version__
+    assert f'tag="v{dams.__version__}"' in (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## \[(.*?)\]", changelog, re.MULTILINE)[1] == dams.__version__
+
+
+def test_what_a_package_index_shows_has_no_links_into_the_project():
+    text = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links
+    assert all(link.startswith("https://") for link in links)
+
+
+def test_the_classifiers_are_what_is_tested():
+    (ci,) = [path for path in WORKFLOWS if path.stem == "ci"]
+    matrix = yaml.safe_load(ci.read_text(encoding="utf-8"))["jobs"]["test"]["strategy"]["matrix"]
+    sure = {*matrix["python"], *(case["python"] for case in matrix["include"] if not case.get("may-fail"))}
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert set(declared) == sure
+    assert f">={min(sure, key=lambda version: int(version.split('.')[1]))}" == PROJECT["requires-python"]
+    systems = {os_name.split("-")[0] for os_name in [*matrix["os"], *(case["os"] for case in matrix["include"])]}
+    assert systems == {"ubuntu", "macos"}
+    assert [name for name in PROJECT["classifiers"] if "Operating System" in name] == [
+        "Operating System :: MacOS",
+        "Operating System :: POSIX :: Linux",
+    ]
+
+
+def test_the_lowest_versions_are_the_bounds():
+    lines = (ROOT / "requirements" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if "==" in line)
+    bounds = {name: bound for name, _, bound in (line.partition(">=") for line in PROJECT["dependencies"])}
+    assert bounds.keys() == pinned.keys()
+    assert all(Requirement(f"{name}>={bounds[name]}").specifier.contains(pin) for name, pin in pinned.items())
+    assert all(pin.startswith(bounds[name]) for name, pin in pinned.items())
+
+
+def test_what_is_imported_is_declared():
+    """Every package that dams imports, at once or late, is a requirement of it or of an extra."""
+    imported = set()
+    for path in (ROOT / "dams").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.split(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module.split(".")[0])
+    # joblib and threadpoolctl are scikit-learn's, markupsafe is jinja2's, urllib3 is that of requests, and the logging
+    # interface is Snakemake's.
+    indirect = {"joblib", "threadpoolctl", "markupsafe", "urllib3", "snakemake_interface_logger_plugins"}
+    own = {"dams", "numpy", "pandas", "scipy", "sklearn"}
+    assert imported - set(sys.stdlib_module_names) - own - indirect <= set(EXTRAS)
+    for module, extra in EXTRAS.items():
+        names = {re.split(r"[>=<\[]", line)[0] for line in PROJECT["optional-dependencies"][extra]}
+        assert {module, {"yaml": "pyyaml", "xgboost": "xgboost-cpu"}.get(module), "jinja2"} & names, module
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_and_keep_no_credentials(path):
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action) for action in used), used
+    content = yaml.safe_load(text)
+    assert content["permissions"] == {"contents": "read"}
+    for job in content["jobs"].values():
+        for step in job["steps"]:
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
