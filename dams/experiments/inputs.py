@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
+from dams.datasets.sepsis.files import HOSPITALS, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError
 from dams.experiments.data import load_own_table
@@ -37,6 +38,11 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
             eicu_inputs(run.eicu.folder)
         except ConfigError as error:
             mistakes.append(str(error))
+    if run.sepsis and run.sepsis.source == "folder":
+        try:
+            sepsis_inputs(run.sepsis.folder)
+        except ConfigError as error:
+            mistakes.append(str(error))
     if mistakes:
         raise ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(mistakes))
     return lines
@@ -57,3 +63,13 @@ def eicu_inputs(folder: str) -> list[str]:
         )
     # Where it comes or goes, what is said of the same numbers changes.
     return [str(path) for path in [*needed, *([mark] if mark.is_file() else [])]]
+
+
+def sepsis_inputs(folder: str) -> list[str]:
+    """List what a run reads of a copy of the Challenge 2019 data: the archive, or the folders of both hospitals."""
+    try:
+        path = find_files(folder)
+    except FileNotFoundError as error:
+        raise ConfigError(f"sepsis.folder: {error}") from None
+    # Not the 40,336 files: a folder is newer once a file comes or goes.
+    return [str(path)] if path.is_file() else [str(path / f"training_set{hospital}") for hospital in HOSPITALS]

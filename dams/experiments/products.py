@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments import design
 from dams.experiments.product import SUFFIXES, Cases, Output, Part, Product
+from dams.experiments.sepsis_products import SEPSIS_PRODUCTS
 
 if TYPE_CHECKING:
     from dams.experiments.config import Config, Study
@@ -50,6 +51,11 @@ OUTPUTS: dict[str, Output] = {
 PARTS: dict[str, Part] = {
     "theory": Part("Theory", "The paper's statements, each checked on cases drawn anew"),
     "eicu": Part("eICU", "Mortality in two hospitals"),
+    "sepsis": Part(
+        "Two hospitals",
+        "Sepsis after the first day in intensive care, in two hospital systems that record differently and whose "
+        "losses are known: open data of the PhysioNet/Computing in Cardiology Challenge 2019",
+    ),
     # A comparison of records; it has no files of its own.
     "two_way": Part("Two-way adjustment", "Deletion and restoration together, for rates of either order"),
     "diagnostics": Part("Diagnostics", "Whether values are lost completely at random"),
@@ -62,6 +68,10 @@ def _with_theory(config: Config) -> list[dict[str, str]]:
 
 def _with_eicu(config: Config) -> list[dict[str, str]]:
     return [{}] if config.eicu else []
+
+
+def _with_studies(config: Config) -> list[dict[str, str]]:
+    return [{}] if config.studies else []
 
 
 def _with_simulated_eicu(config: Config) -> list[dict[str, str]]:
@@ -83,7 +93,7 @@ def _each_output(kind: str) -> Cases:
 
 _THEORY: dict[str, Any] = {"part": "theory", "cases": _with_theory}
 _EICU: dict[str, Any] = {"part": "eicu", "cases": _with_eicu}
-_CELLS: dict[str, Any] = {"part": "diagnostics"}
+_CELLS: dict[str, Any] = {"part": "diagnostics", "cases": _with_studies}
 _HOSPITALS: dict[str, Any] = {"part": "diagnostics", "cases": _with_eicu}
 _WITH_DATA: dict[str, Any] = {"formats": (*SUFFIXES["figure"], "csv")}
 
@@ -99,9 +109,9 @@ MANIFEST: dict[str, Product] = {
     "block_timings": Product(
         "run_block", f"blocks/{design.BLOCK}.timings", "step", cases=_each_block, formats=("csv",)
     ),
-    "records": Product("gather_records", "records"),
-    "failures": Product("gather_records", "failures"),
-    "timings": Product("gather_records", "timings"),
+    "records": Product("gather_records", "records", cases=_with_studies),
+    "failures": Product("gather_records", "failures", cases=_with_studies),
+    "timings": Product("gather_records", "timings", cases=_with_studies),
     # Titles and captions are those of OUTPUTS.
     "table": Product("write_table", "tables/{output}", "table", cases=_each_output("table")),
     "figure": Product("draw_figure", "figures/{output}", "figure", cases=_each_output("figure")),
@@ -173,6 +183,7 @@ MANIFEST: dict[str, Product] = {
     ),
     # Whether the files were simulated: all that is made of these results says so.
     "eicu_cohort": Product("run_eicu", "eicu/cohort", cases=_with_eicu, formats=("json",)),
+    **SEPSIS_PRODUCTS,
     "verdicts": Product(
         "diagnose_cells",
         "diagnostics/verdicts",
@@ -227,8 +238,9 @@ MANIFEST: dict[str, Product] = {
         "data",
         "Claims",
         "Every claim of the paper, the verdict on it, and the closest call among its measurements.",
+        cases=_with_studies,
     ),
-    "findings": Product("check_claims", "findings"),
+    "findings": Product("check_claims", "findings", cases=_with_studies),
     "comparison": Product(
         "compare_with_paper",
         "comparison",
@@ -236,6 +248,7 @@ MANIFEST: dict[str, Product] = {
         "Printed numbers beside ours",
         "Every number that the paper prints beside the one measured, with our interval and the erratum that explains a "
         "difference.",
+        cases=_with_studies,
     ),
     "published_against_measured": Product(
         "compare_with_paper",
@@ -243,6 +256,7 @@ MANIFEST: dict[str, Product] = {
         "figure",
         "Printed against measured",
         "Scores as printed against scores measured. On the dotted line they agree; bars are our intervals.",
+        cases=_with_studies,
     ),
     "provenance": Product("write_provenance", "provenance", "page", formats=("json",)),
     "report": Product("write_report", "report", "page", formats=("html",)),

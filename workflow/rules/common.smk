@@ -75,12 +75,13 @@ else:
 try:
     import dams
     from dams.datasets.registry import DATASETS, is_scenario
+    from dams.datasets.sepsis.files import SEPSIS_DIR_VARIABLE
     from dams.experiments import config as dams_config
     from dams.experiments import design
     from dams.experiments import products as dams_products
     from dams.experiments.diagnose import cells_to_diagnose
     from dams.experiments.imports import digest_of_code
-    from dams.experiments.inputs import eicu_inputs, refuse_taken_name
+    from dams.experiments.inputs import eicu_inputs, refuse_taken_name, sepsis_inputs
     from dams.experiments.products import (
         MANIFEST,
         PARTS,
@@ -124,6 +125,9 @@ except dams_config.ConfigError as error:
 CONFIG = RUN.model_dump(mode="json")
 RESULTS = results_of(RUN.name)
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
+# A copy that is there already, where the environment names one, spares the download.
+SEPSIS_COPY = os.environ.get(SEPSIS_DIR_VARIABLE)
+SEPSIS_FOLDER = SEPSIS_COPY or (RUN.sepsis.folder if RUN.sepsis else "data/sepsis")
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = {output.file: output for output in study_outputs(RUN)}
 # All that a run leaves to be looked at, but for its provenance and its page.
@@ -268,3 +272,13 @@ def eicu_files(wildcards):
         "simulated": [product("eicu_simulated")],
         "physionet": [f"{EICU_FOLDER}/downloaded.json"],
     }[RUN.eicu.source]
+
+
+def sepsis_files(wildcards):
+    """What the study of two hospitals waits for: the download, or a copy of the data."""
+    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
+        return [f"{SEPSIS_FOLDER}/downloaded.json"]
+    try:
+        return sepsis_inputs(SEPSIS_FOLDER)
+    except dams_config.ConfigError as error:
+        raise WorkflowError(str(error))

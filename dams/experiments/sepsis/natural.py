@@ -23,8 +23,10 @@ from dams.experiments.sepsis.methods import METHODS, MODELS
 Array = np.ndarray
 
 COLUMNS = ["source", "target", "model", "method", "metric", "value", "lower", "upper", "choice", "failure"]
-# `excess` is the MSE/Var(Y) over that of the same model's source predictor, patient by patient.
-METRICS = ("mse", "auroc", "auprc", "calibration", "excess")
+SCORES = ("mse", "auroc", "auprc", "calibration")
+# Differences from the source predictor of the same model, on the same resampled patients.
+DIFFERENCES = {"excess": "mse", "auroc_gain": "auroc", "auprc_gain": "auprc"}
+METRICS = (*SCORES, *DIFFERENCES)
 # Resamples that are scored at a time: with all of them at once a job would take 2 GB.
 AT_ONCE = 250
 
@@ -56,7 +58,8 @@ def run_natural(
     DataFrame with the columns `COLUMNS`
         `mse` is the target's MSE/Var(Y), which for probabilities is the Brier score over that of the prevalence;
         `calibration` the slope of the labels on the predictions, 1 where these are neither too bold nor too timid;
-        `excess` as in `METRICS`, negative where a method is better than its source predictor.
+        `excess` the MSE/Var(Y) over that of the same model's source predictor, negative where a method is better;
+        `auroc_gain` and `auprc_gain` likewise, positive where it is better.
     """
     directions = list(permutations(HOSPITALS, 2))
     run = delayed(_run_direction)
@@ -84,7 +87,7 @@ def _run_direction(
         # One row per patient; the first is the sample as it is.
         weights = np.vstack([np.ones(len(y)), resample_patients(np.arange(len(y)), replicates, rng)])
         for model in models:
-            reference: Array | None = None
+            reference: dict[str, Array] = {}
             for name in dict.fromkeys(("source", *methods)):
                 if model not in METHODS[name].models:
                     continue
@@ -97,34 +100,29 @@ def _run_direction(
                 except (ValueError, np.linalg.LinAlgError) as error:
                     rows += [about | {"metric": metric, "failure": str(error)} for metric in METRICS]
                     continue
-                reference = found.values if name == "source" else reference
-                for metric, values in _resampled(y, found.values, reference, weights).items():
+                scores = _resampled(y, found.values, weights)
+                reference = scores if name == "source" else reference
+                # Where the source predictor itself failed, nothing can be measured by it.
+                compared = {of: scores[metric] - reference[metric] for of, metric in DIFFERENCES.items() if reference}
+                for metric, values in (scores | compared).items():
                     rows.append(about | _interval(metric, values, confidence) | {"choice": found.choice})
     return rows
 
 
-def _resampled(y: Array, prediction: Array, reference: Array | None, weights: Array) -> dict[str, Array]:
-    """Every metric for each row of weights."""
-    parts = [_metrics(y, prediction, reference, weights[k : k + AT_ONCE]) for k in range(0, len(weights), AT_ONCE)]
-    return {metric: np.concatenate([part[metric] for part in parts]) for metric in METRICS}
+def _resampled(y: Array, prediction: Array, weights: Array) -> dict[str, Array]:
+    """Every score for each row of weights."""
+    parts = [_score(y, prediction, weights[k : k + AT_ONCE]) for k in range(0, len(weights), AT_ONCE)]
+    return {metric: np.concatenate([part[metric] for part in parts]) for metric in SCORES}
 
 
-def _metrics(y: Array, prediction: Array, reference: Array | None, weights: Array) -> dict[str, Array]:
+def _score(y: Array, prediction: Array, weights: Array) -> dict[str, Array]:
     scores = weighted_scores(y, prediction, weights)
     total = weights.sum(axis=1)
     mean_y, mean_f = weights @ y / total, weights @ prediction / total
     variance = weights @ y**2 / total - mean_y**2
     covariance = weights @ (y * prediction) / total - mean_y * mean_f
     spread = weights @ prediction**2 / total - mean_f**2
-    # Where the source predictor itself failed, nothing can be measured by it.
-    over = np.full(len(y), np.nan) if reference is None else (prediction - y) ** 2 - (reference - y) ** 2
-    return {
-        "mse": scores["mse"] / variance,
-        "auroc": scores["auroc"],
-        "auprc": scores["auprc"],
-        "calibration": covariance / spread,
-        "excess": weights @ over / total / variance,
-    }
+    return scores | {"mse": scores["mse"] / variance, "calibration": covariance / spread}
 
 
 def _interval(metric: str, values: Array, confidence: float) -> dict[str, Any]:

@@ -96,6 +96,8 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
         name=run.config.get("name", run.folder.name),
         css=Markup((HERE / "page.css").read_text(encoding="utf-8")),
         js=Markup((HERE / "page.js").read_text(encoding="utf-8")),
+        # A run of hospitals alone has nothing to say of the paper's claims and numbers.
+        paper=run.run is None or bool(run.run.studies),
         overview=_overview(run),
         missing=what_is_missing(run),
         counts={verdict.value: int((claims["verdict"] == verdict.value).sum()) for verdict in Verdict},
