@@ -41,8 +41,8 @@ SEPSIS_PRODUCTS: dict[str, Product] = {
         "sepsis/mask_scores",
         "table",
         "Masks",
-        "Target MSE/Var(Y) of linear predictors where masks were transplanted or drawn; the best of each column without "
-        "target labels in bold.",
+        "Target MSE/Var(Y) of linear predictors where masks were transplanted or drawn; the best of each column "
+        "without target labels in bold.",
         **_SEPSIS,
     ),
     "sepsis_excess": Product(
@@ -67,9 +67,9 @@ SEPSIS_PRODUCTS: dict[str, Product] = {
         "sepsis/recording_ratios",
         "figure",
         "Relative missingness against recording",
-        "1 − r̂ from silent flags against the ratio of recording that the known losses reveal, one mark per flag. On the "
-        "line the estimate is right; off it, patients who are measured are more or less often abnormal in the other "
-        "hospital.",
+        "1 − r̂ from silent flags against the ratio of recording that the known losses reveal, one mark per flag. On "
+        "the line the estimate is right; off it, patients who are measured are more or less often abnormal in the "
+        "other hospital.",
         **_SEPSIS,
     ),
     "sepsis_recording_summary": Product(
@@ -86,8 +86,8 @@ SEPSIS_PRODUCTS: dict[str, Product] = {
         "sepsis/checks",
         "data",
         "Checks of UCAR",
-        "check_ucar between the hospitals, which differ in whom they treat, in whom they measure and in what they order "
-        "together.",
+        "check_ucar between the hospitals, which differ in whom they treat, in whom they measure and in what they "
+        "order together.",
         **_SEPSIS,
     ),
     "sepsis_cohort": Product(

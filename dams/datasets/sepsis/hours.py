@@ -128,7 +128,7 @@ def parse_files(files: Sequence[PatientFile]) -> Hours:
 def _body(file: PatientFile) -> bytes:
     """The lines below the header."""
     content = file.content.replace(b"\r\n", b"\n") if b"\r" in file.content else file.content
-    header, newline, body = content.partition(b"\n")
+    header, _, body = content.partition(b"\n")
     if header != HEADER:
         names = header.decode(errors="replace").split("|")
         missing = [name for name in COLUMNS if name not in names]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pandas as pd
 from dams.datasets.errors import RawDataError
 from dams.datasets.sepsis.files import HOSPITALS
 from dams.datasets.sepsis.hours import Hours, read_blocks
-from dams.datasets.sepsis.ranges import FLAGS, HOUR, LABEL, MEASUREMENTS
+from dams.datasets.sepsis.ranges import FLAGS, HOUR, LABEL, MEASUREMENTS, group_flags
 
 Array = np.ndarray
 
@@ -68,12 +68,12 @@ class SepsisTable:
     @property
     def column_groups(self) -> list[list[str]]:
         """Flags of one measurement, which are lost together."""
-        return _grouped(self.flags, FLAGS)
+        return group_flags(self.flags, by="measurement")
 
     @property
     def panels(self) -> list[list[str]]:
         """Flags of measurements that are ordered together, such as those of a blood count."""
-        return _grouped(self.flags, {flag: MEASUREMENTS[name].panel or name for flag, name in FLAGS.items()})
+        return group_flags(self.flags, by="panel")
 
     def recorded_flags(self) -> Array:
         """Whether the measurement behind each flag was taken, (n, flags)."""
@@ -189,11 +189,3 @@ def _summarise(block: Hours) -> tuple[pd.DataFrame, pd.DataFrame]:
             limit = np.where(female, *pair)
             columns[f"{name}_{side}"] = lowest < limit if side == "low" else highest > limit
     return pd.DataFrame(columns), pd.DataFrame(recorded)
-
-
-def _grouped(flags: list[str], key: Mapping[str, str]) -> list[list[str]]:
-    """Put flags that share a key together; those that share it with no other are lost on their own."""
-    found: dict[str, list[str]] = {}
-    for flag in flags:
-        found.setdefault(key[flag], []).append(flag)
-    return [group for group in found.values() if len(group) > 1]

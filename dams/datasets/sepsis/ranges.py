@@ -12,7 +12,9 @@ A limit that has no clinical meaning (a low bilirubin, a high oxygen saturation)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 Limits = tuple[float | None, float | None]
 
@@ -84,3 +86,12 @@ COLUMNS = (*MEASUREMENTS, *ABOUT, HOUR, LABEL)
 
 # Of the columns of a patient-level table: one flag per side that has a limit.
 FLAGS: dict[str, str] = {f"{name}_{side}": name for name, entry in MEASUREMENTS.items() for side in entry.sides}
+
+
+def group_flags(flags: Iterable[str], *, by: Literal["measurement", "panel"]) -> list[list[str]]:
+    """Put flags of one measurement, or of measurements that are ordered together, into groups of two and more."""
+    groups: dict[str, list[str]] = {}
+    for flag in flags:
+        name = FLAGS[flag]
+        groups.setdefault((MEASUREMENTS[name].panel or name) if by == "panel" else name, []).append(flag)
+    return [group for group in groups.values() if len(group) > 1]

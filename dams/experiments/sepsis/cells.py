@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dams.datasets.sepsis.patients import ALWAYS_RECORDED, SepsisTable
-from dams.datasets.sepsis.ranges import FLAGS, MEASUREMENTS
+from dams.datasets.sepsis.ranges import FLAGS, group_flags
 from dams.experiments.seeding import generator
 
 Array = np.ndarray
@@ -85,19 +85,12 @@ class HospitalCell:
     @property
     def column_groups(self) -> list[list[str]]:
         """Flags of one measurement, which are lost together."""
-        return _grouped({flag: FLAGS[flag] for flag in self.source.flags})
+        return group_flags(self.source.flags, by="measurement")
 
     @property
     def panels(self) -> list[list[str]]:
         """Flags of measurements that are ordered together."""
-        return _grouped({flag: MEASUREMENTS[FLAGS[flag]].panel or FLAGS[flag] for flag in self.source.flags})
-
-
-def _grouped(key: dict[str, str]) -> list[list[str]]:
-    groups: dict[str, list[str]] = {}
-    for flag, name in key.items():
-        groups.setdefault(name, []).append(flag)
-    return [group for group in groups.values() if len(group) > 1]
+        return group_flags(self.source.flags, by="panel")
 
 
 def with_frequent_flags(cell: HospitalCell) -> HospitalCell:
@@ -161,8 +154,7 @@ def _draw_masks(other: SepsisTable, masks: Masks, n: int, rng: np.random.Generat
         kept = patterns.to_numpy()[rng.integers(len(patterns), size=n)]
     else:
         kept = rng.random((n, patterns.shape[1])) < patterns.mean().to_numpy()
-    place = [patterns.columns.get_loc(FLAGS[flag]) for flag in other.flags]
-    return kept[:, place]
+    return pd.DataFrame(kept, columns=patterns.columns)[[FLAGS[flag] for flag in other.flags]].to_numpy()
 
 
 def linear_labels(table: SepsisTable, *, seed: int, hospital: str, split: int) -> pd.Series:

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from dams.datasets.sepsis.files import HOSPITALS
 from dams.datasets.sepsis.patients import SepsisTable
 from dams.experiments.sepsis.cells import HospitalCell, linear_labels, masked_cell
 from dams.experiments.sepsis.methods import METHODS, MODELS
-from dams.stats import crossed_bootstrap
+from dams.stats import Interval, percentile_interval, small_sample_stretch
 
 # What a row is about, and what it says; a row without a score says in `failure` why.
 COLUMNS = ["masks", "hospital", "gets", "labels", "split", "method", "score", "choice", "failure"]
@@ -34,6 +34,7 @@ MASK_METHODS = (
     "closed_form_panels",
     "nonparametric",
     "two_way",
+    "two_way_panels",
 )
 
 
@@ -119,10 +120,7 @@ def gap_closed(
         source, gap = scores["source"], scores["source"] - scores["oracle"]
         for method in dict.fromkeys(part["method"]):
             gain = source - scores[method]
-            # Relative to one gap, so that shares are means over splits and can be resampled.
-            share = crossed_bootstrap(
-                (gain / gap.mean()).to_numpy()[:, None], replicates=replicates, confidence=confidence, random_state=seed
-            )
+            share = _ratio_of_means(gain, gap, replicates=replicates, confidence=confidence, seed=seed)
             rows.append(
                 dict(zip(keys, scope, strict=True))
                 | {"method": method, "splits": int(gain.notna().sum()), "score": scores[method].mean()}
@@ -130,3 +128,17 @@ def gap_closed(
                 | {"worst_excess": (-gain / source).max(), "gap": gap.mean()}
             )
     return pd.DataFrame(rows)
+
+
+def _ratio_of_means(gain: pd.Series, gap: pd.Series, *, replicates: int, confidence: float, seed: int) -> Interval:
+    """Mean gain over mean gap, with a percentile interval over resampled splits, stretched where these are few."""
+    known = gain.notna() & gap.notna()
+    over, under = gain[known].to_numpy(), gap[known].to_numpy()
+    if not len(over):
+        return Interval(np.nan, np.nan, np.nan)
+    n = len(over)
+    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), replicates)
+    stretch = small_sample_stretch(over[:, None], confidence) if n > 1 else 1.0
+    return percentile_interval(
+        over.mean() / under.mean(), (weights @ over) / (weights @ under), confidence=confidence, stretch=stretch
+    )

@@ -93,17 +93,23 @@ def _nonparametric(cell: HospitalCell, model: Any) -> Prediction:
     return Prediction(_risk(wrapped.fit(cell.source.X, cell.source.y, X_target=cell.target.X), cell.test.X))
 
 
-def _two_way(cell: HospitalCell, model: Any) -> Prediction:
-    wrapped = TwoWayEstimator(model, always_recorded=ALWAYS_RECORDED, random_state=_SEED)
-    return Prediction(_risk(wrapped.fit(cell.source.X, cell.source.y, X_target=cell.target.X), cell.test.X))
-
-
-def _closed_form(**options: Any) -> Predictor:
-    """Return the closed form with these options; lists of columns may be named by the cell's property."""
+def _two_way(groups: str | None = None) -> Predictor:
+    """Return the two-way adjustment; `groups` names the cell's property with columns that are lost together."""
 
     def predict(cell: HospitalCell, model: Any) -> Prediction:
-        given = {name: getattr(cell, value) if name == "column_groups" else value for name, value in options.items()}
-        fit = ClosedFormRegressor(always_recorded=ALWAYS_RECORDED, **given)
+        together = getattr(cell, groups) if groups else None
+        wrapped = TwoWayEstimator(model, always_recorded=ALWAYS_RECORDED, column_groups=together, random_state=_SEED)
+        return Prediction(_risk(wrapped.fit(cell.source.X, cell.source.y, X_target=cell.target.X), cell.test.X))
+
+    return predict
+
+
+def _closed_form(groups: str | None = None, **options: Any) -> Predictor:
+    """Return the closed form with these options; `groups` as in `_two_way`."""
+
+    def predict(cell: HospitalCell, model: Any) -> Prediction:
+        together = getattr(cell, groups) if groups else None
+        fit = ClosedFormRegressor(always_recorded=ALWAYS_RECORDED, column_groups=together, **options)
         fit.fit(cell.source.X, cell.source.y, X_target=cell.target.X)
         choice = f"{fit.choice_}, weight {fit.weight_:g}, ridge {fit.ridge_:g}"
         return Prediction(fit.predict(cell.test.X), choice)
@@ -156,13 +162,12 @@ METHODS: dict[str, Method] = {
     "closed_form": Method("Closed form", _closed_form(), _LINEAR),
     "closed_form_source": Method("Closed form, source Gram", _closed_form(gram="source"), _LINEAR),
     "closed_form_target": Method("Closed form, target Gram", _closed_form(gram="target"), _LINEAR),
-    "closed_form_groups": Method(
-        "Closed form, flags of a measurement together", _closed_form(column_groups="column_groups"), _LINEAR
-    ),
-    "closed_form_panels": Method("Closed form, panels together", _closed_form(column_groups="panels"), _LINEAR),
+    "closed_form_groups": Method("Closed form, flag pairs", _closed_form("column_groups"), _LINEAR),
+    "closed_form_panels": Method("Closed form, panels", _closed_form("panels"), _LINEAR),
     "nonparametric": Method("Non-parametric", _nonparametric),
-    "two_way": Method("Two-way", _two_way),
-    "few_labels": Method(f"{FEW_LABELS} target labels alone", _few_labels, needs="target labels"),
-    "imputed": Method("Mean imputation of known losses", _imputed, needs="known losses"),
-    "sees_losses": Method("Source, sees the losses", _sees_losses, needs="known losses"),
+    "two_way": Method("Two-way", _two_way()),
+    "two_way_panels": Method("Two-way, panels", _two_way("panels")),
+    "few_labels": Method(f"{FEW_LABELS} target patients", _few_labels, needs="target labels"),
+    "imputed": Method("Mean imputation", _imputed, needs="known losses"),
+    "sees_losses": Method("Source with indicators", _sees_losses, needs="known losses"),
 }

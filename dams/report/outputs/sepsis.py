@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,6 +12,7 @@ from dams.experiments.sepsis.methods import METHODS, MODELS
 from dams.experiments.sepsis.natural import SCORES
 from dams.report.colours import BLACK, BLUE, GREY, ORANGE, VERMILION
 from dams.report.figures import legend_below, new_figure, say_what_lies_above
+from dams.report.run_files import rows_of
 from dams.report.tables import Entry, Section, Table
 
 _MASKS = {"transplanted": ("transplanted patterns", BLUE, "o"), "ucar": ("simulated, same rates", ORANGE, "D")}
@@ -31,8 +30,7 @@ _MOST_EXCESS = 0.1
 
 
 def _scope(hospital: str, gets: str) -> str:
-    other = "B" if hospital == "A" else "A"
-    return f"Patients of {hospital}, {gets} gets the patterns of {other}"
+    return f"{hospital}’s patients, the {gets} loses"
 
 
 def gap_figure(masks: pd.DataFrame, shares: pd.DataFrame) -> Figure:
@@ -69,16 +67,16 @@ def gap_figure(masks: pd.DataFrame, shares: pd.DataFrame) -> Figure:
         panel.set_yticks(range(len(methods)), [METHODS[name].title for name in methods])
         panel.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     for panel in axes[-1]:
-        panel.set_xlabel("share of the gap closed (0: source, 100 %: oracle)")
+        panel.set_xlabel("share of the gap closed")
     legend_below(figure, axes[0, 0], columns=2, room=1)
     return figure
 
 
 def _split_shares(masks: pd.DataFrame, hospital: str, gets: str, kind: str) -> pd.DataFrame:
-    """Share of every split, measured by the mean gap, (splits, methods)."""
+    """Share of every split, (splits, methods)."""
     part = masks[(masks["hospital"] == hospital) & (masks["gets"] == gets) & (masks["masks"] == kind)]
     scores = part.pivot(index="split", columns="method", values="score")
-    return scores.rsub(scores["source"], axis=0) / (scores["source"] - scores["oracle"]).mean()
+    return scores.rsub(scores["source"], axis=0).div(scores["source"] - scores["oracle"], axis=0)
 
 
 def mask_table(shares: pd.DataFrame) -> Table:
@@ -91,7 +89,7 @@ def mask_table(shares: pd.DataFrame) -> Table:
         free = [name for name in scores.index if name != "oracle"]
         best = scores.loc[free].min()
         rows = [
-            (METHODS[name].title, [_best(scores.at[name, scope], best[scope], name) for scope in scopes])
+            (METHODS[name].title, [_best(float(scores[scope][name]), best[scope], name) for scope in scopes])
             for name in METHODS
             if name in scores.index
         ]
@@ -127,7 +125,9 @@ def performance_table(scores: pd.DataFrame) -> Table:
         heads=[(head,) for head in _HEADS.values()],
         sections=sections,
         data=scores,
-        notes=[f"No score for {f.method}, {f.model}, {f.source} to {f.target}: {f.failure}" for f in failed.itertuples()],
+        notes=[
+            f"No score for {f.method}, {f.model}, {f.source} to {f.target}: {f.failure}" for f in failed.itertuples()
+        ],
     )
 
 
@@ -204,12 +204,8 @@ def _plain_numbers(panel: Axes) -> None:
 
 
 def _name_furthest(panel: Axes, rows: pd.DataFrame) -> None:
-    for row in _records(rows):
+    for row in rows_of(rows):
         name = str(row["flag"]).replace("_", " ")
         panel.annotate(
             name, (row["recording"], row["kept"]), xytext=(5, 3), textcoords="offset points", fontsize=7, color="0.3"
         )
-
-
-def _records(frame: pd.DataFrame) -> Iterable[dict]:
-    return frame.to_dict("records")
