@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments import design
 from dams.experiments.product import SUFFIXES, Cases, Output, Part, Product
-from dams.experiments.sepsis_products import SEPSIS_PRODUCTS
+from dams.experiments.sepsis_products import SEPSIS_PART, SEPSIS_PRODUCTS
 
 if TYPE_CHECKING:
     from dams.experiments.config import Config, Study
@@ -51,11 +51,7 @@ OUTPUTS: dict[str, Output] = {
 PARTS: dict[str, Part] = {
     "theory": Part("Theory", "The paper's statements, each checked on cases drawn anew"),
     "eicu": Part("eICU", "Mortality in two hospitals"),
-    "sepsis": Part(
-        "Two hospitals",
-        "Sepsis after the first day in intensive care, in two hospital systems that record differently and whose "
-        "losses are known: open data of the PhysioNet/Computing in Cardiology Challenge 2019",
-    ),
+    "sepsis": SEPSIS_PART,
     # A comparison of records; it has no files of its own.
     "two_way": Part("Two-way adjustment", "Deletion and restoration together, for rates of either order"),
     "diagnostics": Part("Diagnostics", "Whether values are lost completely at random"),

@@ -4,10 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dams.experiments.product import Product
+from dams.experiments.product import Part, Product
 
 if TYPE_CHECKING:
     from dams.experiments.config import Config
+
+
+SEPSIS_PART = Part(
+    "Two hospitals",
+    "Sepsis after the first day in intensive care, in two hospital systems that record differently and whose losses "
+    "are known: open data of the PhysioNet/Computing in Cardiology Challenge 2019",
+    (
+        "A flag says that a measurement of the first 24 hours was abnormally high or low. Without the known losses a 0 "
+        "means normal or not measured, as in records that hold findings alone; the methods see no more than that, "
+        "unless they are marked. Two questions are asked. With masks that were moved or drawn, both sides hold patients "
+        "of one hospital, so that only the recording differs, and what an adjustment should reach is known. From one "
+        "hospital to the other everything differs: whom they treat, whom they measure, and how often patients turn "
+        "septic.",
+        "What a hospital should do: compare what both places always record, age and sex at least, before anything "
+        "else. If these agree, adapt with the closed form and its defaults, also where whole panels are lost at once. "
+        "If they differ, zeros tell of other patients as much as of other records: keep the predictor as it is, record "
+        "what was measured beside what was found, and label some hundreds of patients for a check; some hundreds alone "
+        "are too few to learn from.",
+    ),
+)
 
 
 def _with_sepsis(config: Config) -> list[dict[str, str]]:

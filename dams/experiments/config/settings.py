@@ -193,7 +193,7 @@ class Config(Strict):
 
     name: RunName
     seed: Annotated[int, Field(ge=0)] = 2023
-    studies: dict[Name, Study] = {}
+    studies: dict[Name, Study]
     datasets: dict[Name, CsvDataset] = {}
     data_dir: FilePath | None = None
     recipe: Literal["paper_text", "released_notebook"] = "paper_text"
@@ -212,7 +212,7 @@ class Config(Strict):
     @model_validator(mode="after")
     def _something_to_do(self) -> Config:
         if not self.studies and self.sepsis is None:
-            raise ValueError("studies: expected at least one study; only a run with `sepsis:` may go without")
+            raise ValueError("studies: expected at least one study, got none; only a run with `sepsis:` may go without")
         return self
 
     def _sharing(self) -> Iterator[tuple[str, str, str]]:

@@ -27,6 +27,7 @@ LABELS = ("linear", "sepsis")
 MASK_METHODS = (
     "oracle",
     "source",
+    "advised",
     "closed_form",
     "closed_form_source",
     "closed_form_target",

@@ -118,7 +118,12 @@ def _closed_form(groups: str | None = None, **options: Any) -> Predictor:
 
 
 def _advised(cell: HospitalCell, model: Any) -> Prediction:
-    """Follow the package: keep the source predictor where `check_ucar` rejects, else take the closed form's choice."""
+    """Follow the package: keep the source predictor where `check_ucar` finds another population, else adapt.
+
+    (1 − r) ⊙ E[X̃^sᵀY] and the target's Gram matrix, of which the closed form chooses, need one P(X, Y) and losses that
+    do not depend on it; whether columns are lost together does not matter. So a rejection that the loss of panels
+    explains is no reason to leave the predictor as it is; one that goes with another population is.
+    """
     report = check_ucar(
         cell.source.X,
         cell.target.X,
@@ -126,8 +131,10 @@ def _advised(cell: HospitalCell, model: Any) -> Prediction:
         column_groups=cell.column_groups,
         random_state=_SEED,
     )
-    if report.rejected:
-        return Prediction(_source(cell, model).values, f"source, as UCAR is rejected (p = {report.p_value:.2g})")
+    if report.rejected and report.population_differs:
+        return Prediction(
+            _source(cell, model).values, f"source, as populations differ in {', '.join(report.population_differs)}"
+        )
     return _closed_form()(cell, model)
 
 

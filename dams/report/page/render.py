@@ -247,7 +247,7 @@ def _parts(run: RunFolder) -> dict[str, dict[str, Any]]:
     if "two_way" in set(run.records["method"]):
         shown.setdefault("two_way", []).append(_two_way(run))
     return {
-        name: {"name": part.name, "title": part.title, "items": shown[name]}
+        name: {"name": part.name, "title": part.title, "paragraphs": part.paragraphs, "items": shown[name]}
         for name, part in PARTS.items()
         if name in shown
     }

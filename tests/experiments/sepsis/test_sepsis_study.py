@@ -46,14 +46,14 @@ def test_transplanted_patterns_are_whole_rows_of_the_other_hospital(hospitals):
 def test_panels_stay_together_only_if_transplanted(hospitals):
     """Let B record two measurements in the same patients: A's patients then get both or none."""
     recorded = hospitals.recorded.copy()
-    recorded["FiO2"] = recorded["HCO3"]
+    recorded["Chloride"] = recorded["HCO3"]
     together = type(hospitals)(hospitals.X, hospitals.y, recorded, hospitals.about, hospitals.counts)
     agree = {}
     for masks in ("transplanted", "ucar"):
         cell = masked_cell(together, "A", masks, "target", 0, seed=3)
         kept = pd.DataFrame(cell.target.recorded, columns=cell.target.flags)
-        # A's own FiO2 goes with its HCO3 too, so any disagreement comes from the masks.
-        agree[masks] = (kept["FiO2_high"] == kept["HCO3_low"]).mean()
+        # A's own Chloride goes with its HCO3 too, so any disagreement comes from the masks.
+        agree[masks] = (kept["Chloride_high"] == kept["HCO3_low"]).mean()
     assert agree["transplanted"] == 1 and agree["ucar"] < 0.8
 
 
