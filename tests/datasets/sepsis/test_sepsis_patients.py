@@ -131,6 +131,7 @@ GOOD = PATIENTS["training_setA/p000002.psv"]
             GOOD.replace(b"|62.5|", b"|62.5|1|", 1).replace(b"|80|0|1", b"|80|0|1|7", 1),
             "line 2: 42 fields, expected 41",
         ),
+        (GOOD.replace(b"2.2|NaN|", b"2.2|"), "line 3: 40 fields, expected 41"),
         (GOOD.replace(b"2.2", b"2,2"), "line 3: Lactate is '2,2', expected a number or NaN"),
         (GOOD.replace(b"|2.2|", b"||"), "line 3: Lactate is '', expected a number or NaN"),
         (psv([{"HR": 80}, {"ICULOS": 3}]), "line 3: ICULOS does not count the hours"),

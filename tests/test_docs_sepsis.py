@@ -1,0 +1,75 @@
+"""The tables of docs/sepsis.md are what results/sepsis says, line by line."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dams.experiments.sepsis.methods import METHODS
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results/sepsis/sepsis"
+SCOPES = [("A", "target"), ("B", "target"), ("A", "source"), ("B", "source")]
+
+
+def share_lines(masks):
+    """One line per method: score of source and oracle, else share of the gap closed."""
+    shares = pd.read_csv(RESULTS / "shares.csv")
+    shares = shares[(shares["masks"] == masks) & (shares["labels"] == "linear")]
+    values = shares.set_index(["method", "hospital", "gets"])
+    for method in dict.fromkeys(shares["method"]):
+        rows = [values.loc[(method, *scope)] for scope in SCOPES]
+        if method in ("oracle", "source"):
+            cells = [f"{row['score']:.3f}" for row in rows]
+        else:
+            cells = [f"{100 * row['share']:.0f} %".replace("-", "−") for row in rows]
+        yield f"| {METHODS[method].title} | {' | '.join(cells)} |"
+
+
+def excess_lines():
+    """One line per method and model: MSE/Var(Y) over source with its interval, A to B and B to A."""
+    scores = pd.read_csv(RESULTS / "scores.csv")
+    excess = scores[(scores["metric"] == "excess") & (scores["method"] != "source")]
+    values = excess.set_index(["model", "method", "source"])
+    for model, method in dict.fromkeys(zip(excess["model"], excess["method"], strict=True)):
+        cells = []
+        for source in "AB":
+            row = values.loc[(model, method, source)]
+            cells.append("{:+.3f} ({:+.3f} to {:+.3f})".format(*row[["value", "lower", "upper"]]).replace("-", "−"))
+        yield f"| {METHODS[method].title} | {model} | {' | '.join(cells)} |"
+
+
+def recording_lines():
+    summary = pd.read_csv(RESULTS / "recording_summary.csv")
+    for row in summary.to_dict("records"):
+        shares = [f"{100 * row[key]:.0f} %" for key in ("within_quarter", "within_half", "direction", "covered")]
+        yield f"| {row['source']} to {row['target']} | {row['flags']} | {row['correlation']:.2f} | {' | '.join(shares)} |"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("transplanted", lambda: share_lines("transplanted")),
+        ("simulated", lambda: share_lines("ucar")),
+        ("natural", excess_lines),
+        ("recording", recording_lines),
+    ],
+)
+def test_tables_are_those_of_the_committed_results(name, lines):
+    text = (ROOT / "docs/sepsis.md").read_text(encoding="utf-8").splitlines()
+    expected = list(lines())
+    assert expected and not [line for line in expected if line not in text], name
+
+
+def test_no_patient_is_among_the_results():
+    """Aggregates alone: no table has a column of patients, nor as many rows as a hospital has patients."""
+    for path in RESULTS.glob("*.csv"):
+        table = pd.read_csv(path)
+        assert len(table) < 3000 and "patient" not in table.columns, path
+
+
+def test_bars_that_the_page_says_hold():
+    findings = pd.read_csv(RESULTS / "findings.csv")
+    bars = findings[findings["kind"] == "bar"]
+    chosen = bars[~bars["question"].str.contains("two-way|non-parametric")]
+    assert len(chosen) == 8 and (chosen["verdict"] == "holds").all()
