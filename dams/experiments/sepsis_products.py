@@ -17,10 +17,10 @@ SEPSIS_PART = Part(
     (
         "A flag says that a measurement of the first 24 hours was abnormally high or low. Without the known losses a 0 "
         "means normal or not measured, as in records that hold findings alone; the methods see no more than that, "
-        "unless they are marked. Two questions are asked. With masks that were moved or drawn, both sides hold patients "
-        "of one hospital, so that only the recording differs, and what an adjustment should reach is known. From one "
-        "hospital to the other everything differs: whom they treat, whom they measure, and how often patients turn "
-        "septic.",
+        "unless they are marked. Two questions are asked. With masks that were moved or drawn, both sides hold "
+        "patients of one hospital, so that only the recording differs, and what an adjustment should reach is known. "
+        "From one hospital to the other everything differs: whom they treat, whom they measure, and how often patients "
+        "turn septic.",
         "What a hospital should do: compare what both places always record, age and sex at least, before anything "
         "else. If these agree, adapt with the closed form and its defaults, also where whole panels are lost at once. "
         "If they differ, zeros tell of other patients as much as of other records: keep the predictor as it is, record "

@@ -138,8 +138,6 @@ def _body(file: PatientFile) -> bytes:
         raise RawDataError(f"{file.name}: no hours below the header. Download the file again.")
     if not body.endswith(b"\n"):
         raise RawDataError(f"{file.name}: the last line is cut off. Download the file again.")
-    if body.count(b"|") != (len(COLUMNS) - 1) * body.count(b"\n"):
-        _name_bad_line(file, body)
     return body
 
 

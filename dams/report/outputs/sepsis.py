@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter
 from dams.experiments.sepsis.methods import METHODS, MODELS
 from dams.experiments.sepsis.natural import SCORES
 from dams.report.colours import BLACK, BLUE, GREY, ORANGE, VERMILION
-from dams.report.figures import legend_below, new_figure, say_what_lies_above
+from dams.report.figures import legend_below, new_figure
 from dams.report.run_files import rows_of
 from dams.report.tables import Entry, Section, Table
 
@@ -166,7 +166,9 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
         panel.axvline(0, color="0.35", linewidth=0.8)
         panel.set(title=f"{source} → {target}", xlabel="MSE/Var(Y) over source", ylim=(len(methods) - 0.5, -0.5))
         panel.set_yticks(range(len(methods)), [_titled(name) for name in methods])
-        say_what_lies_above(panel, beyond, side="right")
+        if beyond:
+            place = {"xycoords": "axes fraction", "ha": "right", "va": "bottom", "fontsize": 7}
+            panel.annotate(f"{beyond} further to the right", (0.99, 0.01), **place)
     legend_below(figure, axes[0, 0], columns=len(MODELS), room=1)
     return figure
 
