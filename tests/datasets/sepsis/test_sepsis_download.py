@@ -6,6 +6,7 @@ import pytest
 from loopback import send, status
 from psv_files import PATIENTS
 
+from dams.cli import main
 from dams.datasets import download_sepsis, load_sepsis
 from dams.datasets.physionet import DownloadError
 from dams.datasets.sepsis import download as module
@@ -128,3 +129,13 @@ def test_bad_arguments_are_named(tmp_path):
         download_sepsis(tmp_path, connections=0)
     with pytest.raises(ValueError, match="https"):
         download_sepsis(tmp_path, base_url="http://example.org/")
+
+
+def test_the_command_downloads_and_says_what_failed(physionet, tmp_path, monkeypatch, capsys):
+    defaults = module.download_sepsis.__kwdefaults__ | {"base_url": f"{physionet.url}/"}
+    monkeypatch.setattr(module.download_sepsis, "__kwdefaults__", defaults)
+    assert main(["download-sepsis", str(tmp_path), "--archive"]) == 0
+    assert "6 patients" in capsys.readouterr().out
+    physionet.answers[f"{FILES}training/{ONE}"] = [status(404)]
+    assert main(["download-sepsis", str(tmp_path / "files")]) != 0
+    assert "p000002.psv" in capsys.readouterr().err
