@@ -77,12 +77,13 @@ def _run_split(
     with threadpool_limits(1):
         sepsis = masked_cell(table, hospital, masks, gets, split, seed=seed)
         linear = linear_labels(table.at(hospital), seed=seed, hospital=hospital, split=split)
-        for labels, cell in (("linear", _with_labels(sepsis, linear)), ("sepsis", sepsis)):
+        for labels, cell in (("linear", with_labels(sepsis, linear)), ("sepsis", sepsis)):
             rows += [about | {"labels": labels, **scored} for scored in _scores(cell, methods)]
     return rows
 
 
-def _with_labels(cell: HospitalCell, labels: pd.Series) -> HospitalCell:
+def with_labels(cell: HospitalCell, labels: pd.Series) -> HospitalCell:
+    """Return the same patients with other labels, by the patients' numbers."""
     parts = (replace(rows, y=labels.loc[rows.X.index].to_numpy()) for rows in (cell.source, cell.target, cell.test))
     return HospitalCell(*parts)
 
