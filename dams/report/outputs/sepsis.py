@@ -167,8 +167,8 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
         panel.set(title=f"{source} → {target}", xlabel="MSE/Var(Y) over source", ylim=(len(methods) - 0.5, -0.5))
         panel.set_yticks(range(len(methods)), [_titled(name) for name in methods])
         if beyond:
-            corner = {"xycoords": "axes fraction", "ha": "right", "va": "bottom", "fontsize": 7}
-            panel.annotate(f"{beyond} further to the right", (0.99, 0.01), **corner)
+            corner = {"xycoords": "axes fraction", "ha": "right", "va": "top", "fontsize": 7}
+            panel.annotate(f"{beyond} further to the right", (0.99, 0.99), **corner)
     legend_below(figure, axes[0, 0], columns=len(MODELS), room=1)
     return figure
 

@@ -49,9 +49,19 @@ def recording_lines():
         yield f"| {row['source']} to {row['target']} | {' | '.join(cells)} |"
 
 
+def adaptation_lines():
+    """One line per method of the benchmark: MSE/Var(Y) where patients differ, and where recording alone does."""
+    scores = pd.read_csv(ROOT / "benchmarks/results/sepsis_adaptation.csv")
+    titles = {name: method.title for name, method in METHODS.items()}
+    for method, row in scores.pivot(index="method", columns="where", values="mean").iterrows():
+        places = ["A to B", "B to A", *(f"patients of {hospital}, the {gets} loses" for hospital, gets in SCOPES)]
+        yield f"| {titles.get(method, method)} | {' | '.join(f'{row[place]:.3f}' for place in places)} |"
+
+
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
+        ("adaptation", adaptation_lines),
         ("transplanted", lambda: share_lines("transplanted")),
         ("simulated", lambda: share_lines("ucar")),
         ("natural", excess_lines),
