@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
-from dams.datasets.sepsis.files import HOSPITALS, find_files
+from dams.datasets.sepsis.files import HOSPITALS, SEPSIS_DIR_VARIABLE, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError
 from dams.experiments.data import load_own_table
@@ -63,6 +64,17 @@ def eicu_inputs(folder: str) -> list[str]:
         )
     # Where it comes or goes, what is said of the same numbers changes.
     return [str(path) for path in [*needed, *([mark] if mark.is_file() else [])]]
+
+
+def without_absent_hospitals(run: Config) -> Config:
+    """Leave the two hospitals out of a run that asks for them only if a copy of their data is there, and none is."""
+    if run.sepsis is None or run.sepsis.source != "if_there":
+        return run
+    try:
+        find_files(os.environ.get(SEPSIS_DIR_VARIABLE) or run.sepsis.folder)
+    except FileNotFoundError:
+        return run.model_copy(update={"sepsis": None})
+    return run
 
 
 def sepsis_inputs(folder: str) -> list[str]:

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from dams.experiments.config import parse
 from dams.experiments.config.mistakes import ConfigError
-from dams.experiments.inputs import sepsis_inputs
+from dams.experiments.inputs import sepsis_inputs, without_absent_hospitals
 
 pytestmark = pytest.mark.workflow
 
@@ -27,6 +28,20 @@ def test_the_data_are_downloaded_unless_a_copy_is_named(project, monkeypatch):
         (copy / f"training_set{hospital}").mkdir(parents=True)
     monkeypatch.setenv("DAMS_SEPSIS_DIR", str(copy))
     assert planned(project) == {"default", *own}
+
+
+def test_an_optional_part_is_left_out_where_there_is_no_copy(tmp_path, monkeypatch):
+    monkeypatch.delenv("DAMS_SEPSIS_DIR", raising=False)
+    place = tmp_path / "hospitals"
+    run = parse({"name": "one", "studies": {}, "sepsis": {"source": "if_there", "folder": str(place)}})
+    assert without_absent_hospitals(run).sepsis is None
+    place.mkdir()
+    (place / "challenge.zip").touch()
+    assert without_absent_hospitals(run) == run
+    monkeypatch.setenv("DAMS_SEPSIS_DIR", str(tmp_path / "nowhere"))
+    assert without_absent_hospitals(run).sepsis is None
+    asked = parse({"name": "one", "studies": {}, "sepsis": {"source": "physionet", "folder": str(place)}})
+    assert without_absent_hospitals(asked) == asked
 
 
 def test_a_folder_without_the_data_is_named(tmp_path):

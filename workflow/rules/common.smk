@@ -81,7 +81,12 @@ try:
     from dams.experiments import products as dams_products
     from dams.experiments.diagnose import cells_to_diagnose
     from dams.experiments.imports import digest_of_code
-    from dams.experiments.inputs import eicu_inputs, refuse_taken_name, sepsis_inputs
+    from dams.experiments.inputs import (
+        eicu_inputs,
+        refuse_taken_name,
+        sepsis_inputs,
+        without_absent_hospitals,
+    )
     from dams.experiments.products import (
         MANIFEST,
         PARTS,
@@ -117,7 +122,7 @@ try:
     # Snakemake has kept the last of two equal keys; only the file still holds both.
     for path in workflow.configfiles:
         dams_config.refuse_repeated_keys(path)
-    RUN = dams_config.parse(config)
+    RUN = without_absent_hospitals(dams_config.parse(config))
     refuse_taken_name(RUN)
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))

@@ -176,7 +176,7 @@ class Eicu(Strict):
 class Sepsis(Strict):
     """The study of two hospital systems with known losses, whose data everybody may download."""
 
-    source: Literal["physionet", "folder"] = "physionet"
+    source: Literal["physionet", "folder", "if_there"] = "physionet"
     folder: FilePath = "data/sepsis"
     splits: Count = 10
 

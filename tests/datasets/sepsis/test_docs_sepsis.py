@@ -74,6 +74,17 @@ def test_tables_are_those_of_the_committed_results(name, lines):
     assert expected and not [line for line in expected if line not in text], name
 
 
+def test_the_readme_quotes_the_committed_shares():
+    shares = pd.read_csv(RESULTS / "shares.csv").query("masks == 'transplanted' and labels == 'linear'")
+    found = shares[shares["method"] == "closed_form"].set_index(["gets", "hospital"])["share"]
+    words = [
+        "{:.0f} and {:.0f} %".format(*(100 * found[gets, hospital] for hospital in "AB"))
+        for gets in ("target", "source")
+    ]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"closed form closes {words[0]} of the gap if the target loses and {words[1]} if the source does" in readme
+
+
 def test_code_runs_as_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
