@@ -12,7 +12,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 RUN := $(BIN)/dams run --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test paper lint bench lock clean
+.PHONY: help demo test paper sepsis lint bench lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ test: $(VENV)/dev ## Run every test
 
 paper: $(VENV)/pipeline ## Regenerate the paper (CONFIG=… for another study, CORES=… for fewer cores)
 	$(RUN) $(CONFIG)
+
+sepsis: $(VENV)/pipeline ## Compare two real hospitals with known losses, on open data (some minutes)
+	$(RUN) config/sepsis.yaml
 
 lint: $(VENV)/dev ## Check style, types, layers and workflow
 	$(BIN)/ruff check .

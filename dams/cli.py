@@ -139,6 +139,11 @@ def _parser() -> argparse.ArgumentParser:
     download.add_argument("folder", type=Path, help="where the files go; made if needed")
     download.set_defaults(do=_download)
 
+    sepsis = commands.add_parser("download-sepsis", help="download two hospitals with known losses, open to everyone")
+    sepsis.add_argument("folder", type=Path, help="where the files go; made if needed")
+    sepsis.add_argument("--archive", action="store_true", help="fetch one zip file instead of 40,336 small ones")
+    sepsis.set_defaults(do=_download_sepsis)
+
     schema = commands.add_parser("schema", help="write the JSON schema of a configuration, for editors")
     schema.add_argument(
         "path", type=Path, nargs="?", default=Path("config/schema.json"), help="file to write (default: %(default)s)"
@@ -374,6 +379,18 @@ def _download(given: argparse.Namespace) -> int:
         download_eicu(given.folder)
     except (DownloadError, OSError) as error:
         raise Refused(error) from None
+    return 0
+
+
+def _download_sepsis(given: argparse.Namespace) -> int:
+    from dams.datasets import download_sepsis
+    from dams.datasets.physionet import DownloadError
+
+    try:
+        found = download_sepsis(given.folder, archive=given.archive)
+    except (DownloadError, OSError) as error:
+        raise Refused(error) from None
+    print(f"{found.path}: {found.files:,} patients, each file as the publisher lists it")
     return 0
 
 

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from dams.datasets.eicu.fiddle import load_fiddle
     from dams.datasets.eicu.simulator import simulate_eicu
     from dams.datasets.errors import RawDataError
+    from dams.datasets.sepsis.download import download_sepsis
+    from dams.datasets.sepsis.patients import load_sepsis
     from dams.datasets.uci.download import Fetched, FetchError, fetch
     from dams.datasets.uci.recipes import load_uci, prepare_uci
 
@@ -16,14 +18,27 @@ _EXPORTS = {
     "FetchError": "dams.datasets.uci.download",
     "Fetched": "dams.datasets.uci.download",
     "RawDataError": "dams.datasets.errors",
+    "download_sepsis": "dams.datasets.sepsis.download",
     "fetch": "dams.datasets.uci.download",
     "load_fiddle": "dams.datasets.eicu.fiddle",
+    "load_sepsis": "dams.datasets.sepsis.patients",
     "load_uci": "dams.datasets.uci.recipes",
     "prepare_uci": "dams.datasets.uci.recipes",
     "simulate_eicu": "dams.datasets.eicu.simulator",
 }
 
-__all__ = ["FetchError", "Fetched", "RawDataError", "fetch", "load_fiddle", "load_uci", "prepare_uci", "simulate_eicu"]
+__all__ = [
+    "FetchError",
+    "Fetched",
+    "RawDataError",
+    "download_sepsis",
+    "fetch",
+    "load_fiddle",
+    "load_sepsis",
+    "load_uci",
+    "prepare_uci",
+    "simulate_eicu",
+]
 
 
 __getattr__ = export_late(__name__, _EXPORTS)

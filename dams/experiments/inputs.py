@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
+from dams.datasets.sepsis.files import HOSPITALS, SEPSIS_DIR_VARIABLE, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError, several_mistakes
 from dams.experiments.data import load_own_table
@@ -37,6 +39,11 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
             eicu_inputs(run.eicu.folder)
         except ConfigError as error:
             mistakes.append(str(error))
+    if run.sepsis and run.sepsis.source == "folder":
+        try:
+            sepsis_inputs(run.sepsis.folder)
+        except ConfigError as error:
+            mistakes.append(str(error))
     if mistakes:
         raise several_mistakes(source, mistakes)
     return lines
@@ -57,3 +64,24 @@ def eicu_inputs(folder: str) -> list[str]:
         )
     # Where it comes or goes, what is said of the same numbers changes.
     return [str(path) for path in [*needed, *([mark] if mark.is_file() else [])]]
+
+
+def without_absent_hospitals(run: Config) -> Config:
+    """Leave the two hospitals out of a run that asks for them only if a copy of their data is there, and none is."""
+    if run.sepsis is None or run.sepsis.source != "if_there":
+        return run
+    try:
+        find_files(os.environ.get(SEPSIS_DIR_VARIABLE) or run.sepsis.folder)
+    except FileNotFoundError:
+        return run.model_copy(update={"sepsis": None})
+    return run
+
+
+def sepsis_inputs(folder: str) -> list[str]:
+    """List what a run reads of a copy of the Challenge 2019 data: the archive, or the folders of both hospitals."""
+    try:
+        path = find_files(folder)
+    except FileNotFoundError as error:
+        raise ConfigError(f"sepsis.folder: {error}") from None
+    # Not the 40,336 files: a folder is newer once a file comes or goes.
+    return [str(path)] if path.is_file() else [str(path / f"training_set{hospital}") for hospital in HOSPITALS]

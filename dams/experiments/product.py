@@ -38,10 +38,11 @@ class Output:
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the page: its head, and a sentence on what it holds."""
+    """A section of the page: its head, a sentence on what it holds, and paragraphs on how to read it, if any."""
 
     name: str
     title: str
+    paragraphs: tuple[str, ...] = ()
 
 
 def always(config: Config) -> list[dict[str, str]]:

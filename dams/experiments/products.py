@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments import design
 from dams.experiments.product import SUFFIXES, Cases, Output, Part, Product
+from dams.experiments.sepsis_products import SEPSIS_PART, SEPSIS_PRODUCTS
 
 if TYPE_CHECKING:
     from dams.experiments.config import Config, Study
@@ -55,6 +56,7 @@ OUTPUTS: dict[str, Output] = {
 PARTS: dict[str, Part] = {
     "theory": Part("Theory", "The paper's statements, each checked on cases drawn anew"),
     "eicu": Part("eICU", "Mortality in two hospitals"),
+    "sepsis": SEPSIS_PART,
     # A comparison of records; it has no files of its own.
     "two_way": Part("Two-way adjustment", "Deletion and restoration together, for rates of either order"),
     "diagnostics": Part("Diagnostics", "Whether values are lost completely at random"),
@@ -67,6 +69,10 @@ def _with_theory(config: Config) -> list[dict[str, str]]:
 
 def _with_eicu(config: Config) -> list[dict[str, str]]:
     return [{}] if config.eicu else []
+
+
+def _with_studies(config: Config) -> list[dict[str, str]]:
+    return [{}] if config.studies else []
 
 
 def _with_simulated_eicu(config: Config) -> list[dict[str, str]]:
@@ -88,7 +94,7 @@ def _each_output(kind: str) -> Cases:
 
 _THEORY: dict[str, Any] = {"part": "theory", "cases": _with_theory}
 _EICU: dict[str, Any] = {"part": "eicu", "cases": _with_eicu}
-_CELLS: dict[str, Any] = {"part": "diagnostics"}
+_CELLS: dict[str, Any] = {"part": "diagnostics", "cases": _with_studies}
 _HOSPITALS: dict[str, Any] = {"part": "diagnostics", "cases": _with_eicu}
 _WITH_DATA: dict[str, Any] = {"formats": (*SUFFIXES["figure"], "csv")}
 
@@ -104,11 +110,11 @@ MANIFEST: dict[str, Product] = {
     "block_timings": Product(
         "run_block", f"blocks/{design.BLOCK}.timings", "step", cases=_each_block, formats=("csv",)
     ),
-    "records": Product("gather_records", "records", bulky=True),
+    "records": Product("gather_records", "records", cases=_with_studies, bulky=True),
     # The same in a tenth of the bytes: what travels with the page, so that a reader can repeat every verdict.
-    "records_compact": Product("gather_records", "records", title="Records", formats=("npz",)),
-    "failures": Product("gather_records", "failures"),
-    "timings": Product("gather_records", "timings", bulky=True),
+    "records_compact": Product("gather_records", "records", title="Records", cases=_with_studies, formats=("npz",)),
+    "failures": Product("gather_records", "failures", cases=_with_studies),
+    "timings": Product("gather_records", "timings", cases=_with_studies, bulky=True),
     # Titles and captions are those of OUTPUTS.
     "table": Product("write_table", "tables/{output}", "table", cases=_each_output("table")),
     "figure": Product("draw_figure", "figures/{output}", "figure", cases=_each_output("figure")),
@@ -181,6 +187,7 @@ MANIFEST: dict[str, Product] = {
     ),
     # Whether the files were simulated: all that is made of these results says so.
     "eicu_cohort": Product("run_eicu", "eicu/cohort", cases=_with_eicu, formats=("json",)),
+    **SEPSIS_PRODUCTS,
     "verdicts": Product(
         "diagnose_cells",
         "diagnostics/verdicts",
@@ -235,8 +242,9 @@ MANIFEST: dict[str, Product] = {
         "data",
         "Claims",
         "Every claim of the paper, the verdict on it, and the closest call among its measurements.",
+        cases=_with_studies,
     ),
-    "findings": Product("check_claims", "findings"),
+    "findings": Product("check_claims", "findings", cases=_with_studies),
     "comparison": Product(
         "compare_with_paper",
         "comparison",
@@ -244,6 +252,7 @@ MANIFEST: dict[str, Product] = {
         "Printed numbers beside ours",
         "Every number that the paper prints beside the one measured, their difference with the chance in both runs, "
         "and how it ends: agrees, explained by an erratum that can be checked, or unexplained.",
+        cases=_with_studies,
     ),
     "published_against_measured": Product(
         "compare_with_paper",
@@ -252,6 +261,7 @@ MANIFEST: dict[str, Product] = {
         "Printed against measured",
         "Scores as printed against scores measured. On the dotted line they agree; bars are intervals of the "
         "difference, which count the chance in both runs.",
+        cases=_with_studies,
     ),
     "design_scatter": Product(
         "compare_with_paper",
@@ -261,6 +271,7 @@ MANIFEST: dict[str, Product] = {
         "Where the mean of linear predictors lies over the stated design of 50 rate draws and 10 β, and over designs "
         "of a single pair of rates and 5 β. Crosses are the printed numbers. It shows how sensitive they are, not how "
         "they were made (erratum E8).",
+        cases=_with_studies,
     ),
     "provenance": Product("write_provenance", "provenance", "page", formats=("json",)),
     "report": Product("write_report", "report", "page", formats=("html",)),

@@ -75,12 +75,18 @@ else:
 try:
     import dams
     from dams.datasets.registry import is_scenario, raw_name
+    from dams.datasets.sepsis.files import SEPSIS_DIR_VARIABLE
     from dams.experiments import config as dams_config
     from dams.experiments import design
     from dams.experiments import products as dams_products
     from dams.experiments.diagnose import cells_to_diagnose
     from dams.experiments.imports import digest_of_code
-    from dams.experiments.inputs import eicu_inputs, refuse_taken_name
+    from dams.experiments.inputs import (
+        eicu_inputs,
+        refuse_taken_name,
+        sepsis_inputs,
+        without_absent_hospitals,
+    )
     from dams.experiments.products import (
         MANIFEST,
         PARTS,
@@ -117,7 +123,7 @@ try:
     # Snakemake has kept the last of two equal keys; only the file still holds both.
     for path in workflow.configfiles:
         dams_config.refuse_repeated_keys(path)
-    RUN = dams_config.parse(config)
+    RUN = without_absent_hospitals(dams_config.parse(config))
     refuse_taken_name(RUN)
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
@@ -125,6 +131,9 @@ except dams_config.ConfigError as error:
 CONFIG = RUN.model_dump(mode="json")
 RESULTS = results_of(RUN.name)
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
+# A copy that is there already, where the environment names one, spares the download.
+SEPSIS_COPY = os.environ.get(SEPSIS_DIR_VARIABLE)
+SEPSIS_FOLDER = SEPSIS_COPY or (RUN.sepsis.folder if RUN.sepsis else "data/sepsis")
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = {output.file: output for output in study_outputs(RUN)}
 # All that a run leaves to be looked at, but for its provenance and its page.
@@ -281,3 +290,13 @@ def eicu_files(wildcards):
         "simulated": [product("eicu_simulated")],
         "physionet": [f"{EICU_FOLDER}/downloaded.json"],
     }[RUN.eicu.source]
+
+
+def sepsis_files(wildcards):
+    """What the study of two hospitals waits for: the download, or a copy of the data."""
+    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
+        return [f"{SEPSIS_FOLDER}/downloaded.json"]
+    try:
+        return sepsis_inputs(SEPSIS_FOLDER)
+    except dams_config.ConfigError as error:
+        raise WorkflowError(str(error))

@@ -204,6 +204,14 @@ class Eicu(Strict):
         return self
 
 
+class Sepsis(Strict):
+    """The study of two hospital systems with known losses, whose data everybody may download."""
+
+    source: Literal["physionet", "folder", "if_there"] = "physionet"
+    folder: FilePath = "data/sepsis"
+    splits: Count = 10
+
+
 class Bootstrap(Strict):
     """Intervals: crossed bootstrap over β and rate draws."""
 
@@ -216,11 +224,12 @@ class Config(Strict):
 
     name: RunName
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 2023
-    studies: Annotated[dict[Name, Study], Field(min_length=1, max_length=MOST_STUDIES)]
+    studies: Annotated[dict[Name, Study], Field(max_length=MOST_STUDIES)]
     datasets: dict[Name, CsvDataset] = {}
     data_dir: FilePath | None = None
     theory: bool = False
     eicu: Eicu | None = None
+    sepsis: Sepsis | None = None
     bootstrap: Bootstrap = Bootstrap()
     # Cells in one job, by what it fits: a model family, or a method with jobs of its own. Results do not depend on it.
     block_size: dict[str, Count] = {}
@@ -229,6 +238,12 @@ class Config(Strict):
     @classmethod
     def _known_groups(cls, given: dict[str, int]) -> dict[str, int]:
         return _known(given, [*MODELS, *(name for name, method in METHODS.items() if method.shared)], "group of fits")
+
+    @model_validator(mode="after")
+    def _something_to_do(self) -> Config:
+        if not self.studies and self.sepsis is None:
+            raise ValueError("studies: expected at least one study, got none; only a run with `sepsis:` may go without")
+        return self
 
     def _sharing(self) -> Iterator[tuple[str, str, str]]:
         """Names of two studies and of an output that both feed, for every two that have one."""

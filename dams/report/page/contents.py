@@ -118,6 +118,13 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
         simulated = {"what": "simulated cohort", "file": "none"}
         real = {"what": "real patients", "file": "your own copy"}
         rows.append({"dataset": "eICU"} | (simulated if run.evidence.eicu_is_simulated else real))
+    if run.owns(file_of("sepsis_cohort")):
+        about = {
+            "dataset": "Challenge 2019",
+            "what": "real patients, labels and losses",
+            "file": "40,336 patient files",
+        }
+        rows.append(about | {"source": "PhysioNet, doi 10.13026/v64v-d857", "licence": "open access"})
     return pd.DataFrame(rows, columns=["dataset", "what", "file", "sha256", "source", "licence"])
 
 

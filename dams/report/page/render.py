@@ -112,6 +112,8 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
         name=run.config.get("name", run.folder.name),
         css=Markup((HERE / "page.css").read_text(encoding="utf-8")),
         js=Markup((HERE / "page.js").read_text(encoding="utf-8")),
+        # A run of hospitals alone has nothing to say of the paper's claims and numbers.
+        paper=run.run is None or bool(run.run.studies),
         overview=_overview(run),
         missing=what_is_missing(run),
         counts={verdict.value: int((claims["verdict"] == verdict.value).sum()) for verdict in Verdict},
@@ -285,7 +287,7 @@ def _parts(run: RunFolder) -> dict[str, dict[str, Any]]:
     if "two_way" in set(run.records["method"]):
         shown.setdefault("two_way", []).append(_two_way(run))
     return {
-        name: {"name": part.name, "title": part.title, "items": shown[name]}
+        name: {"name": part.name, "title": part.title, "paragraphs": part.paragraphs, "items": shown[name]}
         for name, part in PARTS.items()
         if name in shown
     }

@@ -301,3 +301,12 @@ def test_methods_are_a_list_or_have_caps(small, study):
     methods = parse(small).studies["one"].methods
     assert methods["oracle"].draws == 1
     assert methods["source"].draws is None
+
+
+def test_studies_may_be_empty_only_for_the_two_hospitals(small):
+    small["studies"] = {}
+    assert "studies: expected at least one study, got none" in mistakes(small)
+    small["sepsis"] = {"source": "folder", "splits": 2}
+    assert parse(small).sepsis.splits == 2
+    small["sepsis"]["split"] = 3
+    assert "sepsis.split: unknown key; did you mean 'splits'?" in mistakes(small)
