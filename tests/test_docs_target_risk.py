@@ -48,7 +48,8 @@ def test_sensitivity(run, capsys):
     assert names["axes"].get_title(loc="left").startswith("Below zero: better than source")
 
 
-COLUMNS = ["draws", "gap", "width", "narrow", "within_2se", "covered", "right", "right_filled", "right_source"]
+COLUMNS = ["draws", "gap", "width", "narrow", "within_2se", "covered"]
+COLUMNS += ["right", "right_filled", "right_source", "fell_back"]
 
 
 def shown(value):
