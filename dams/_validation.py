@@ -120,7 +120,7 @@ def refuse_infinite(X: Any, *, name: str) -> None:
         raise ValueError(
             f"{name} contains infinite values in {where}: give finite ones, or drop these rows or columns."
         )
-    if values.ndim == 2 and values.size and max(values.max(), -values.min()) >= LARGEST:
+    if values.ndim == 2 and values.size and max(float(values.max()), -float(values.min())) >= LARGEST:
         where = describe_columns(np.flatnonzero((np.abs(values) >= LARGEST).any(axis=0)), column_names(X))
         raise ValueError(f"{name} contains values of 1e154 or more in {where}, {_RESCALE}")
 
@@ -160,7 +160,7 @@ def refuse_unusable(X: Any, *, name: str) -> None:
     refuse_nan(X, name=name)
     if not sparse.issparse(X):
         refuse_infinite(X, name=name)
-    elif (values := np.abs(X.tocoo().data)).size and LARGEST <= values.max() < np.inf:
+    elif (values := np.abs(X.tocoo().data)).size and LARGEST <= float(values.max()) < np.inf:
         raise ValueError(f"{name} contains values of 1e154 or more, {_RESCALE}")
 
 
