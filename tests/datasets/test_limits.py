@@ -7,9 +7,15 @@ import time
 import pytest
 from loopback import Site, raw_file, send, status, zipped
 
-from dams.datasets import transfer
-from dams.datasets.eicu import physionet
-from dams.datasets.eicu.physionet import Credentials, DownloadError, download_eicu, eicu_files
+from dams.datasets import physionet, transfer
+from dams.datasets.eicu.physionet import (
+    EICU_PROJECT,
+    FIDDLE_PROJECT,
+    Credentials,
+    DownloadError,
+    download_eicu,
+    eicu_files,
+)
 from dams.datasets.uci import transports
 from dams.datasets.uci.transports import OriginError, read_archive, zip_member
 
@@ -113,7 +119,7 @@ def physionet_site(site):
     """All files, small, and no checksums."""
     for remote in eicu_files().values():
         site.answers[f"/{remote}"] += [send(b"1,2\n")]
-    for project in (physionet.FIDDLE_PROJECT, physionet.EICU_PROJECT):
+    for project in (FIDDLE_PROJECT, EICU_PROJECT):
         site.answers[f"/{project}SHA256SUMS.txt"] += [status(404)]
     return site
 

@@ -41,7 +41,8 @@ def test_a_simulated_cohort_is_called_so_wherever_it_lies(own):
     assert answer.returncode == 0, answer.stdout
 
     results = own.folder / RESULTS
-    assert json.loads((results / "eicu/cohort.json").read_text(encoding="utf-8")) == {"simulated": True}
+    cohort = json.loads((results / "eicu/cohort.json").read_text(encoding="utf-8"))
+    assert cohort["simulated"] is True and set(cohort["hospitals"]) == {"H1", "H2"}
     for name in ("performance", "features"):
         assert "(simulated)" in (results / f"eicu/{name}.md").read_text(encoding="utf-8")
     comparison = pd.read_csv(results / "comparison.csv").query("table == 'eicu'")

@@ -35,6 +35,11 @@ def test_the_guide_says_what_jobs_need():
     assert "| a block of experiments | 1 | 1,500 MB |" in guide
     cores, memory = needs.pop("run_eicu")
     assert f"| the eICU experiment | {cores} | {int(memory):,} MB |" in guide
+    hospitals = {needs.pop(name) for name in ("run_sepsis", "mask_sepsis")}
+    assert {f"| the two hospitals, two jobs | {cores} | {int(memory):,} MB |" for cores, memory in hospitals} == {
+        "| the two hospitals, two jobs | 2 | 2,000 MB |"
+    }
+    assert "| the two hospitals, two jobs | 2 | 2,000 MB |" in guide
     memories = [int(memory) for _, memory in needs.values()]
     assert {cores for cores, _ in needs.values()} == {1}
     assert f"| everything else | 1 | {min(memories):,} to {max(memories):,} MB |" in guide

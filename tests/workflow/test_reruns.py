@@ -71,7 +71,7 @@ def test_settings_of_the_uci_data_sets_leave_others_alone(project):
     study = configuration()["studies"]["one"] | {"datasets": ["digits"]}
     project.configure(configuration(studies={"one": study}))
     made(project)
-    project.configure(configuration(studies={"one": study}, recipe="released_notebook", data_dir="elsewhere"))
+    project.configure(configuration(studies={"one": study}, data_dir="elsewhere"))
     assert planned(project) == {}
 
 

@@ -14,7 +14,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dams._files import whole_file
+from dams._files import damaged, whole_file
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.digests import write_digests
 from dams.experiments.methods import METHODS
@@ -148,6 +148,10 @@ def check_or_read_claims(run: RunFolder) -> tuple[pd.DataFrame, pd.DataFrame]:
     claims, findings = run.table("claims"), run.table("findings")
     if claims is None or findings is None:
         return check_claims(run.evidence, read_claims())
+    for name, table, wanted in (("claims", claims, "kind"), ("findings", findings, "quantity")):
+        if not {"id", wanted} <= set(table.columns):
+            found = ", ".join(map(str, table.columns))
+            raise damaged(run.folder / file_of(name), f"expected columns id and {wanted} among others, got {found}")
     text = dict.fromkeys(("reason", "errata", "note", "place", "quantity", "expected", "closest_place"), "")
     return claims.fillna(text), findings.fillna(text)
 

@@ -99,7 +99,7 @@ def test_the_archive_is_checked_member_by_member(physionet, tmp_path):
     [
         (zipped(PATIENTS | {ONE: b"another"}), f"holds another {ONE} than the publisher lists"),
         (zipped({name: text for name, text in PATIENTS.items() if name != ONE}), f"has no {ONE}"),
-        (b"<html>", "is no zip archive"),
+        (b"rubbish", "is no zip archive"),
     ],
 )
 def test_a_bad_archive_is_refused_and_removed(physionet, tmp_path, content, message):

@@ -126,6 +126,7 @@ def test_sections_keep_their_rows_when_sorted(visit):
 
 def test_claims_filter_by_verdict_and_by_words(visit):
     browser = visit()
+    browser.execute_script("document.querySelector('#claims > details').open = true")
     count = "return [...document.querySelectorAll('.claims > tbody > tr')].filter((r) => r.checkVisibility()).length"
     total = browser.execute_script(count)
     pressed = browser.execute_script("""
@@ -215,8 +216,30 @@ def test_without_its_script_the_page_is_whole(visit, browser, url):
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         browser.get(url)
-        text = browser.find_element("tag name", "body").text
+        text = browser.find_element("tag name", "body").get_attribute("textContent")
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert "Every claim and what became of it." in text
     assert "Filter rows" not in text
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_a_reader_came_for_comes_first(visit, width):
+    """Verdict, table 1 and the first figure before anything else; the rest is folded, with a line on what is inside."""
+    browser = visit(width=width)
+    top = "return document.getElementById(arguments[0]).getBoundingClientRect().top + scrollY"
+    tops = [browser.execute_script(top, name) for name in ("summary", "lead", "figures", "claims")]
+    assert tops == sorted(tops)
+    if width == 1280:
+        assert tops[2] < 2500
+    folded = browser.execute_script("""
+      return [...document.querySelectorAll('main > section > details.part')].map(
+        (d) => [d.open, d.querySelector('summary .quiet')?.textContent.trim().length > 10]);
+    """)
+    assert len(folded) >= 5 and all(not opened and told for opened, told in folded)
+
+
+def test_a_link_into_a_folded_part_opens_it(visit):
+    browser = visit()
+    browser.execute_script("location.hash = '#erratum-E8'")
+    assert browser.execute_script("return document.querySelector('#differences > details').open")
