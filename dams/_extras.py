@@ -8,6 +8,7 @@ from pathlib import Path
 EXTRAS = {
     "pooch": "data",
     "requests": "data",
+    "tqdm": "data",
     "ucimlrepo": "data",
     "jinja2": "pipeline",
     "markupsafe": "pipeline",

@@ -2,6 +2,9 @@
 
 import os
 
+# One thread per worker: pytest-xdist has a worker per core, and threads of two workers wait for each other in loops.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

@@ -143,7 +143,7 @@ def test_a_file_of_eicu_that_is_none(physionet_site, tmp_path, answer, reason):
 
 @pytest.mark.parametrize("answer", [endless, compressed(bytes(3_000_000))], ids=["endless", "compressed"])
 def test_checksums_without_end(physionet_site, tmp_path, answer):
-    physionet_site.answers[f"/{physionet.FIDDLE_PROJECT}SHA256SUMS.txt"][:] = [answer]
+    physionet_site.answers[f"/{FIDDLE_PROJECT}SHA256SUMS.txt"][:] = [answer]
     with pytest.raises(DownloadError, match="more than 100,000 bytes came"):
         download(physionet_site, tmp_path)
 

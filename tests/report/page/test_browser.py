@@ -216,7 +216,7 @@ def test_without_its_script_the_page_is_whole(visit, browser, url):
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         browser.get(url)
-        text = browser.find_element("tag name", "body").get_attribute("textContent")
+        text = browser.find_element("tag name", "main").get_attribute("textContent")
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert "Every claim and what became of it." in text
