@@ -304,7 +304,18 @@ def _difference(
     what = f"{quantity}, as a share of source − oracle"
     if gap:
         what += f" ({', '.join(f'{key} {value}' for key, value in gap.items())})"
-    interval = _ratio(difference, at_stake, options, together, paired=paired)
+    seed = options["random_state"].integers(2**63)
+    interval = _ratio(difference, at_stake, options | {"random_state": seed}, together, paired=paired)
+    if math.isnan(interval.lower) and paired:
+        # Hardly anything is at stake, so that a share of it has no bounds. Whether the difference is within so much of
+        # the gap can be told all the same: it is whether the difference minus so much of it is below zero.
+        bounds = [(1, region.upper), (-1, region.lower)]
+        contrasts = [sign * (difference - share * at_stake) for sign, share in bounds if math.isfinite(share)]
+        furthest = max(contrasts, key=np.nanmean)
+        interval = crossed_bootstrap(furthest, **options | {"random_state": seed}, together=together)
+        return Measurement(
+            f"{quantity}, beyond the allowed share of source − oracle", interval, Region(upper=0.0), len(difference)
+        )
     return Measurement(what, interval, region, len(difference))
 
 
@@ -327,7 +338,7 @@ def _ratio(
     first: np.ndarray, second: np.ndarray, options: dict[str, Any], together: int, *, paired: bool = True
 ) -> Interval:
     """Ratio of two means. To first order it differs by what first − ratio · second differs from 0, over the second."""
-    confidence, rng = options["confidence"], options["random_state"]
+    confidence, rng = options["confidence"], np.random.default_rng(options["random_state"])
     ratio = float(np.nanmean(first) / np.nanmean(second))
     if np.isfinite(first).sum() < 2:
         return Interval(ratio, math.nan, math.nan)

@@ -204,6 +204,9 @@ def closest_call(findings: Sequence[Finding]) -> Finding:
         interval, region = finding.measurement.interval, finding.measurement.region
         inside = min(interval.mean - region.lower, region.upper - interval.mean)
         half = (interval.upper - interval.lower) / 2
+        if math.isnan(half):
+            # Nothing is known of its spread: a call as close as can be.
+            return 0.0
         return inside / half if half > 0 else math.copysign(math.inf, inside)
 
     return min(findings, key=margin)

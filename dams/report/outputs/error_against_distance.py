@@ -20,6 +20,8 @@ from dams.report.tables import REGIME_SYMBOLS
 # A draw of the rates, which all β and methods of a study share, with one kind of labels.
 DRAW = ["study", "dataset", "regime", "epsilon", "labels", "draw"]
 CELL = [*DRAW, "beta"]
+# Rate draws of each regime that are shown as points; lines are through all.
+DOTS = 100
 
 
 def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
@@ -84,9 +86,10 @@ def _draw(panel: Axes, records: pd.DataFrame, labels: dict[str, str], wanted: li
             continue
         for regime, of_regime in points.groupby("regime", sort=False):
             x, y = of_regime["rate_distance"], of_regime["score"]
-            # As a picture, for hundreds of points are many bytes as paths.
+            # As a picture, and not all of them, for hundreds of points are many bytes and hide each other.
+            few = of_regime["draw"] < DOTS
             dots: dict[str, Any] = {"alpha": 0.25, "markersize": 2.5, "markeredgewidth": 0, "rasterized": True}
-            panel.plot(x, y, line.marker or "o", color=line.color, **dots)
+            panel.plot(x[few], y[few], line.marker or "o", color=line.color, **dots)
             grid = np.linspace(x.min(), x.max(), 60)
             key = (str(records["dataset"].iloc[0]), str(regime), method)
             fitted, lower, upper = fit_line(of_regime, grid, bootstrap.options(*key))

@@ -193,9 +193,14 @@ def test_printed_gaps_are_met_or_not(evidence):
     assert verdict(check, evidence(linear__nonparametric=0.40)) is Verdict.SUPPORTED
 
 
-def test_a_share_of_nothing_is_undecided(evidence):
+def test_where_nothing_is_at_stake_the_difference_itself_decides(evidence):
     check = claim(kind="difference", first="closed_form", second="oracle", gap={}, expect={"within": 0.2})
-    assert verdict(check, evidence(linear__source=0.40, slopes={})) is Verdict.UNDECIDED
+    nothing = {"linear__source": 0.40, "slopes": {}}
+    assert verdict(check, evidence(**nothing)) is Verdict.NOT_SUPPORTED
+    assert verdict(check, evidence(**nothing, linear__closed_form=0.40)) is Verdict.UNDECIDED
+    below = claim(kind="difference", first="closed_form", second="source", gap={}, expect={"below": 0.1})
+    found, (finding,) = check_claim(below, evidence(**nothing, linear__closed_form=0.35))
+    assert found is Verdict.SUPPORTED and "beyond the allowed share" in finding.measurement.quantity
 
 
 def test_what_would_decide_is_estimated(evidence):
