@@ -41,8 +41,8 @@ OUTPUTS: dict[str, Output] = {
     "error_against_distance": Output(
         "figure",
         "Target MSE/Var(Y) of linear predictors against the distance between source and target rates, with a line for "
-        "each regime; points are the first hundred rate draws of each. Below, how far it lies above the oracle's in the "
-        "same cells.",
+        "each regime; points are the first hundred rate draws of each. Below, how far it lies above the oracle's in "
+        "the same cells.",
         model="linear",
     ),
     "error_against_epsilon": Output(
