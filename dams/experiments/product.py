@@ -38,11 +38,15 @@ class Output:
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the page: its head, a sentence on what it holds, and paragraphs on how to read it, if any."""
+    """A section of the page: its head, a sentence on what it holds, and paragraphs on how to read it, if any.
+
+    A run may go without an `optional` part, and its page then says nothing of it.
+    """
 
     name: str
     title: str
     paragraphs: tuple[str, ...] = ()
+    optional: bool = False
 
 
 def always(config: Config) -> list[dict[str, str]]:

@@ -27,6 +27,7 @@ SEPSIS_PART = Part(
         "what was measured beside what was found, and label some hundreds of patients for a check; some hundreds alone "
         "are too few to learn from.",
     ),
+    optional=True,
 )
 
 

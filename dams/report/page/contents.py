@@ -90,7 +90,7 @@ def what_is_missing(run: RunFolder) -> list[str]:
         lines += [f"Table or figure {name}." for name in absent]
     present = {*parts_of(run), *run.records["method"]}
     for name, part in PARTS.items():
-        if name not in present:
+        if name not in present and not part.optional:
             lines.append(f"{part.name}: {part.title[0].lower()}{part.title[1:]}.")
     if not run.owns(file_of("provenance")):
         lines.append("Provenance: the run has not come to its end.")
