@@ -22,6 +22,8 @@ DRAW = ["study", "dataset", "regime", "epsilon", "labels", "draw"]
 CELL = [*DRAW, "beta"]
 # Rate draws of each regime that are shown as points; lines are through all.
 DOTS = 100
+# A line that leaves the axis so many times over is told in words.
+OFF_SCALE = 3.0
 
 
 def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
@@ -93,6 +95,12 @@ def _draw(panel: Axes, records: pd.DataFrame, labels: dict[str, str], wanted: li
             grid = np.linspace(x.min(), x.max(), 60)
             key = (str(records["dataset"].iloc[0]), str(regime), method)
             fitted, lower, upper = fit_line(of_regime, grid, bootstrap.options(*key))
+            if np.abs(fitted).max() > OFF_SCALE * _top(records):
+                # Its band would cover what the panel is for.
+                said = REGIME_SYMBOLS.get(str(regime), str(regime))
+                note = f"{METHODS[method].title},\n{said}: off the scale"
+                panel.annotate(note, (0.98, 0.9), xycoords="axes fraction", ha="right", va="top", fontsize=7)
+                continue
             panel.fill_between(grid, lower, upper, color=line.color, alpha=0.2, linewidth=0)
             panel.plot(grid, fitted, **look)
 
@@ -109,11 +117,16 @@ def _mark_regimes(panel: Axes, records: pd.DataFrame) -> None:
 
 def _limit(panels: Sequence[Axes], records: pd.DataFrame, datasets: list[str], *, bottom: float) -> None:
     """Keep a few unstable fits from squeezing the rest, and count what lies above."""
-    top = 1.15 * np.quantile(records["score"], 0.99)
+    top = _top(records)
     panels[0].set_ylim(bottom, top)
     for panel, dataset in zip(panels, datasets, strict=True):
         hidden = int((_points(records[records["dataset"] == dataset])["score"] > top).sum())
         say_what_lies_above(panel, hidden, side="right")
+
+
+def _top(records: pd.DataFrame) -> float:
+    """Return the upper end of an axis that a few unstable fits do not move."""
+    return float(1.15 * np.quantile(records["score"], 0.99))
 
 
 def _points(records: pd.DataFrame) -> pd.DataFrame:

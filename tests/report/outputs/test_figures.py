@@ -298,3 +298,19 @@ def test_exact_scores_are_drawn_under_the_sampled_ones(epsilon_records):
     labels = "structural" if "stated" in panel.get_title() else "random_linear"
     (line,) = [line for line in panel.get_lines() if line.get_label() == EXACT]
     assert line.get_ydata()[0] == pytest.approx(exact_scores("redundant", 0.1, labels)["oracle"])
+
+
+def test_one_exploding_method_is_told_in_words(make_records):
+    """Its line and band would cover the others'."""
+    rng = np.random.default_rng(0)
+    levels = {"oracle": 0.3, "source": 0.4, "closed_form_as_published": 0.35}
+    rows = [
+        {"method": method, "draw": draw, "rate_distance": 1 + draw / 200, "score": level + 0.01 * rng.normal()}
+        for method, level in levels.items()
+        for draw in range(200)
+    ]
+    rows[-1]["score"] = 5000.0
+    panel = draw("error_against_distance", make_records(rows)).axes[0]
+    assert any("off the scale" in text.get_text() for text in panel.texts)
+    fitted = [line for line in panel.get_lines() if len(line.get_xdata()) == 60]
+    assert len(fitted) == 2 and panel.get_ylim()[1] < 1
