@@ -47,7 +47,7 @@ def test_a_simulated_cohort_is_called_so_wherever_it_lies(own):
         assert "(simulated)" in (results / f"eicu/{name}.md").read_text(encoding="utf-8")
     comparison = pd.read_csv(results / "comparison.csv").query("table == 'eicu'")
     assert set(comparison["missing"]) == {"the eICU cohort is simulated"}
-    assert comparison["inside"].isna().all()
+    assert comparison["status"].isna().all()
     claims = pd.read_csv(results / "claims.csv")
     assert set(claims.loc[claims["id"].str.startswith("eicu_"), "verdict"]) == {"not testable here"}
     (row,) = data_sources(RunFolder(results), {}).query("dataset == 'eICU'").to_dict("records")
