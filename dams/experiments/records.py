@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dams._files import damaged, whole_file
@@ -20,8 +17,8 @@ COLUMNS = KEYS + VALUES
 # `design` is the digest of the block: it tells for which configuration the records beside them were made.
 TIMINGS = ["study", "dataset", "regime", "epsilon", "model", "method", "draw", "design", "fit_seconds"]
 
-_TEXT = ["study", "dataset", "regime", "labels", "variant", "model", "method", "dropped", "failure"]
-_DTYPES = {
+TEXT = ["study", "dataset", "regime", "labels", "variant", "model", "method", "dropped", "failure"]
+DTYPES = {
     "epsilon": "float64",
     "draw": "int64",
     "beta": "int64",
@@ -29,13 +26,13 @@ _DTYPES = {
     "mse": "float64",
     "var_y": "float64",
     "rate_distance": "float64",
-} | dict.fromkeys(_TEXT, "str")
+} | dict.fromkeys(TEXT, "str")
 
 
 def as_records(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return rows as a frame of the types that `read_records` gives; None where there is no value."""
     frame = pd.DataFrame(rows, columns=COLUMNS)
-    return frame.astype(_DTYPES).where(frame.notna())
+    return frame.astype(DTYPES).where(frame.notna())
 
 
 def as_text(name: str) -> str:
@@ -63,45 +60,6 @@ def read_records(path: str | Path) -> pd.DataFrame:
     # An empty field is the one sign of no value; a failure may well say "nan".
     no_value = {column: [""] for column in ("epsilon", *VALUES)}
     try:
-        return pd.read_csv(path, dtype=_DTYPES, keep_default_na=False, na_values=no_value)
+        return pd.read_csv(path, dtype=DTYPES, keep_default_na=False, na_values=no_value)
     except ValueError as error:
         raise damaged(path, error) from None
-
-
-def write_compact(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write records as compressed arrays, a small fraction of their CSV; no digit of a score is lost.
-
-    Names are kept as numbers with a list of what they stand for. The error itself is left out: it is score × var_y.
-    """
-    arrays: dict[str, np.ndarray] = {}
-    # What is equal stands together, which is what compresses.
-    frame = frame.sort_values([*_TEXT[:-2], "epsilon", "draw", "beta"], kind="stable")
-    for column in COLUMNS:
-        if column in _TEXT:
-            codes, names = pd.factorize(frame[column], sort=True)
-            arrays[column] = codes.astype(np.min_scalar_type(-len(names) - 1))
-            arrays[f"{column}_names"] = np.array([str(name) for name in names], dtype=str)
-        elif column in ("draw", "beta"):
-            values = frame[column].to_numpy()
-            arrays[column] = values.astype(np.min_scalar_type(values.max(initial=0)))
-        elif column != "mse":
-            arrays[column] = frame[column].to_numpy()
-    with whole_file(path) as partial, open(partial, "wb") as stream:
-        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-
-
-def read_compact(path: str | Path) -> pd.DataFrame:
-    """Read records written by `write_compact`, in the order of `write_csv`."""
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            columns = {name: arrays[name] for name in COLUMNS if name != "mse"}
-            names = {name: arrays[f"{name}_names"] for name in _TEXT}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise damaged(path, error) from None
-    for name, known in names.items():
-        # The last place is that of no value, which has the code −1.
-        columns[name] = np.array([*known.tolist(), None], dtype=object)[columns[name]]
-    frame = pd.DataFrame({name: columns[name] for name in COLUMNS if name != "mse"})
-    frame.insert(COLUMNS.index("mse"), "mse", frame["score"] * frame["var_y"])
-    frame = frame.astype(_DTYPES).where(frame.notna())
-    return frame.sort_values(KEYS, kind="stable", ignore_index=True)

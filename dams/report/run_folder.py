@@ -12,11 +12,12 @@ import pandas as pd
 
 from dams._files import damaged, sha256_of
 from dams.experiments import design
+from dams.experiments.compact_records import read_compact
 from dams.experiments.config import Config
 from dams.experiments.config.fields import shortened
 from dams.experiments.gather import gather
 from dams.experiments.products import MANIFEST, SETTINGS, Made, file_of, products_of
-from dams.experiments.records import COLUMNS, KEYS, read_compact, read_records
+from dams.experiments.records import COLUMNS, KEYS, read_records
 from dams.report.evidence import EVIDENCE, Evidence, parse_known
 from dams.report.recognise import recognise
 from dams.report.run_files import designs_in, read_json, read_table

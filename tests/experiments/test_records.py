@@ -6,14 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dams.experiments.compact_records import read_compact, write_compact
 from dams.experiments.records import (
     COLUMNS,
     KEYS,
     as_records,
     as_text,
-    read_compact,
     read_records,
-    write_compact,
     write_csv,
 )
 

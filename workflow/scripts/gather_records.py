@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from dams.experiments.compact_records import write_compact
 from dams.experiments.digests import read_digests, recorded, refuse_altered
 from dams.experiments.gather import gather, gather_timings
 from dams.experiments.progress import job_log
-from dams.experiments.records import write_compact, write_csv
+from dams.experiments.records import write_csv
 
 with job_log(snakemake.log[0]), recorded(snakemake.output):
     files = snakemake.input
