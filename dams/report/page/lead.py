@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dams.report.claims.comparison import AGREES, EXPLAINED, UNEXPLAINED
+from dams.report.claims.comparison import AGREES, EXPLAINED, UNEXPLAINED, unlike_table1
 from dams.report.claims.verdicts import Verdict
 from dams.report.outputs.score_table import COLUMN, column_heads, design_notes, main_columns, score_sections
 from dams.report.run_files import rows_of
@@ -28,7 +28,8 @@ def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
         return None
     columns = summary[COLUMN].drop_duplicates()
     held = comparison[(comparison["quantity"] == "mean") & (comparison["variant"] == "corrected")]
-    held = held[known(held["status"])]
+    # Where the table is of another study than the comparison, as with fewer rows, its scores are not the paper's.
+    held = held[known(held["status"]) & ~held["dataset"].isin(unlike_table1(comparison, summary))]
     where = ["dataset", "regime", "model", "method"]
     printed = {tuple(row[key] for key in where): row["published"] for row in rows_of(held)}
     below = " Below each, the printed one." if printed else ""

@@ -193,12 +193,15 @@ def test_numbers_of_another_study_than_table1_are_told(tmp_path):
     """The study in the table may have other settings, or fewer repeats, than the one that is compared."""
     make_folder(tmp_path)
     words = "on Thyroid not the one in table 1"
-    assert words not in write_page(tmp_path).read_text(encoding="utf-8")
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    assert words not in page and "<small>0.251</small>" in page
     table = pd.read_csv(tmp_path / "tables" / "table1.csv")
     write_csv(
         table.assign(mean=table["mean"] + 0.01 * (table["dataset"] != "redundant")), tmp_path / "tables/table1.csv"
     )
-    assert words in write_page(tmp_path).read_text(encoding="utf-8")
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    # Nor does a printed number stand below a score that is not its own.
+    assert words in page and "<small>0.251</small>" not in page
 
 
 def test_table1_is_compared_in_the_papers_columns_alone(folder):
