@@ -40,6 +40,18 @@ def test_every_link_of_the_page_works_in_a_clone(committed):
     assert [link for link in links if not (committed / link).exists()] == []
 
 
+def test_every_link_of_every_committed_page_works_in_a_clone():
+    listed = subprocess.run(["git", "ls-files", "-z", "results"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode or not listed.stdout:
+        pytest.skip("not a checkout: only git tells what is committed")
+    kept = {Path(name) for name in filter(None, listed.stdout.split("\0"))}
+    pages = [path for path in kept if path.name == "report.html"]
+    assert len(pages) >= 2
+    for page in pages:
+        links = links_of((ROOT / page).read_text(encoding="utf-8"))
+        assert links and [link for link in links if page.parent / link not in kept] == []
+
+
 def test_a_report_can_be_made_of_the_committed_files_alone(committed):
     page = write_page(committed, raw=[]).read_text(encoding="utf-8")
     assert "Table 1" in page
