@@ -12,7 +12,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 RUN := $(BIN)/dams run --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test paper sepsis lint bench lock clean
+.PHONY: help demo test paper sepsis beyond lint docs bench lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
@@ -26,8 +26,12 @@ test: $(VENV)/dev ## Run every test
 paper: $(VENV)/pipeline ## Regenerate the paper (CONFIG=… for another study, CORES=… for fewer cores)
 	$(RUN) $(CONFIG)
 
-sepsis: $(VENV)/pipeline ## Compare two real hospitals with known losses, on open data (some minutes)
+sepsis: $(VENV)/dev ## Compare two real hospitals with known losses, on open data (some minutes)
 	$(RUN) config/sepsis.yaml
+
+# Beside dams alone it runs methods of skada, which is among the packages for development.
+beyond: $(VENV)/dev ## Compare all methods under known mechanisms of loss and shift (some minutes)
+	$(RUN) config/beyond.yaml
 
 lint: $(VENV)/dev ## Check style, types, layers and workflow
 	$(BIN)/ruff check .
@@ -37,6 +41,9 @@ lint: $(VENV)/dev ## Check style, types, layers and workflow
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
+docs: $(VENV)/dev ## Build the site, docs/_build/html/index.html (about a minute, no network)
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+
 bench: $(VENV)/dev ## Measure the engines against the plain protocol
 	$(BIN)/python -m benchmarks
 
@@ -44,8 +51,8 @@ lock: ## Renew the locked requirements (needs uv)
 	$(LOCK) --extra pipeline -o requirements/pipeline.txt
 	$(LOCK) --extra dev -c requirements/pipeline.txt -o requirements/dev.txt
 
-clean: ## Remove .venv, caches and results that are not in git
-	rm -rf $(VENV) .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+clean: ## Remove .venv, caches, the built site and results that are not in git
+	rm -rf $(VENV) docs/_build docs/generated .snakemake .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@git clean -qfdX results 2>/dev/null || echo "results/ is left as it is: only git tells what came with the code."
 
 # A stamp file per set of requirements: an unchanged lock installs nothing.

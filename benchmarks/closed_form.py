@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.cells import cells
 from benchmarks.toy import TABLES, read_arguments
-from dams.estimators.closed_form import adjust_moments
+from dams.estimators.adjusted_moments import adjust_moments
 from dams.estimators.folds import FoldedMoments
 from dams.estimators.stabilise import fit_stabilised
 from dams.experiments.cells import Cell

@@ -9,6 +9,8 @@ with its libraries, in megabytes and as a multiple of the two tables as float64.
 - numbers: what `dams compare` reads with
 - fields: every field as text and then as a number, the way that numbers leaves to files that pandas would misread
 - compare: the whole command, with the test of `check_ucar`
+- compare, words: the same with two columns of words beside the numbers, a label, and rows that belong together
+- compare, gzip; compare, parquet: the latter files packed by gzip, and as Parquet files
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ import pandas as pd
 
 from benchmarks.scaling import peak_memory
 from benchmarks.toy import read_arguments
-from dams.compare import compare_files
 from dams.datasets.csv_files import numbers, read_header, read_text
-from dams.datasets.csv_numbers import read_numbers
+from dams.datasets.csv_numbers import read_columns
+from dams.two_files.comparison import compare_files
 
 ROOT = Path(__file__).parents[1]
 FILES = ("source.csv", "target.csv")
@@ -41,7 +43,17 @@ def write_files(folder: Path, rows: int, columns: int) -> None:
     for name in FILES:
         X = 2 + rng.normal(size=(rows, columns)) + rng.normal(size=(rows, 1))
         X *= rng.random((rows, columns)) >= rng.uniform(0, 0.5, columns)
-        pd.DataFrame(X, columns=names).to_csv(folder / name, index=False, float_format="%.6g")
+        table = pd.DataFrame(X, columns=names)
+        table.to_csv(folder / name, index=False, float_format="%.6g")
+        table = table.iloc[:, 2:].assign(
+            sex=rng.choice(["female", "male"], rows),
+            ward=rng.choice(["east", "north", "south", None], rows),
+            id=[f"p{i // 3}" for i in range(rows)],
+            y=rng.normal(size=rows),
+        )
+        table.to_csv(folder / f"words {name}", index=False, float_format="%.6g")
+        table.to_csv(folder / f"gzip {name}", index=False, float_format="%.6g", compression="gzip")
+        table.to_parquet(folder / f"parquet {name}")
 
 
 def read_fields(path: Path) -> pd.DataFrame:
@@ -51,9 +63,12 @@ def read_fields(path: Path) -> pd.DataFrame:
 
 READERS: dict[str, Callable[[Path], object]] = {
     "pandas": pd.read_csv,
-    "numbers": lambda path: read_numbers(path, read_header(path)),
+    "numbers": lambda path: read_columns(path, read_header(path)),
     "fields": read_fields,
 }
+
+
+WAYS = (*READERS, "compare", "compare, words", "compare, gzip", "compare, parquet")
 
 
 def run_one(way: str, folder: Path) -> tuple[float, float, float]:
@@ -61,6 +76,9 @@ def run_one(way: str, folder: Path) -> tuple[float, float, float]:
     before, start, busy = peak_memory(), time.perf_counter(), time.process_time()
     if way == "compare":
         compare_files(*(folder / name for name in FILES))
+    elif way.startswith("compare, "):
+        kind = way.removeprefix("compare, ")
+        compare_files(*(folder / f"{kind} {name}" for name in FILES), labels=["y"], groups="id")
     else:
         # Kept, as both tables are there when they are compared.
         _tables = [READERS[way](folder / name) for name in FILES]
@@ -73,7 +91,8 @@ def measure(way: str, folder: Path, table_mb: float) -> dict[str, object]:
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True).stdout
     seconds, busy, memory = map(float, answer.split())
     memory *= 2**20 / 1e6  # of a million bytes, as the tables
-    file_mb = sum((folder / name).stat().st_size for name in FILES) / 1e6
+    kind = way.removeprefix("compare, ") + " " if way.startswith("compare, ") else ""
+    file_mb = sum((folder / f"{kind}{name}").stat().st_size for name in FILES) / 1e6
     row = {"way": way, "files_mb": file_mb, "tables_mb": table_mb, "seconds": seconds, "processor_seconds": busy}
     return row | {"memory_mb": memory, "memory_in_tables": memory / table_mb}
 
@@ -91,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     with TemporaryDirectory() as name:
         write_files(Path(name), arguments.rows, arguments.columns)
         table_mb = 2 * 8 * arguments.rows * arguments.columns / 1e6
-        table = pd.DataFrame([measure(way, Path(name), table_mb) for way in (*READERS, "compare")])
+        table = pd.DataFrame([measure(way, Path(name), table_mb) for way in WAYS])
     if arguments.csv:
         table.to_csv(arguments.csv, index=False, float_format="%.4g")
     print(table.round(2).to_string(index=False))

@@ -3,7 +3,8 @@
 python -m benchmarks.draws [--classifiers] [--datasets NAME ...] [--draws N] [--betas N] [--csv FILE] [--toy]
 
 `oracle` is one model of the labelled target rows, `oracle_bagged` the mean of three, each on a bootstrap of them, and
-`oracle_masks` the mean of three on the same rows with their losses drawn anew, which nobody has but a simulation.
+`oracle_masks` the mean of three on the same rows with their losses drawn anew, which nobody has but a simulation
+(`oracle_masks_5`: of five, as many as the default of the two-way estimator).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.cells import REGIMES, SEED, target_again
 from benchmarks.toy import TABLES, load_table, read_arguments
 from dams.estimators._base import draw_streams
-from dams.estimators.two_way import two_way_draws
+from dams.estimators.filling import two_way_draws
 from dams.experiments.cells import Cell, Clean, build_cell, clean_table
 from dams.experiments.design import CellKey, Label
 from dams.experiments.models import Sample, xgboost
@@ -33,9 +34,11 @@ from dams.experiments.seeding import generator
 from dams.missingness import delete_at_random
 
 N_DRAWS = 5
+# The first rate draw: those before it served to choose how π and donors are learned.
+FIRST = 100
 DATASETS = ("thyroid", "bank", "adult")
 # Rate draws per data set: Thyroid is small, so more of them are needed, and take less time.
-CELLS, MORE_CELLS = 4, {"thyroid": 12}
+CELLS, MORE_CELLS = 4, {"thyroid": 20}
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -78,13 +81,15 @@ def arms(cell: Cell, clean: Clean, y: np.ndarray, y_target: np.ndarray) -> dict[
     """Lists of (X, y) by name: a model is fitted on each, and the predictions are averaged."""
     source, target, relative = cell.source_train.X, cell.target_train.X, cell.relative_missingness
     rng = generator(SEED, "bootstrap", *cell.key.parts)
+    masks = [(target_again(cell, clean, k), y_target) for k in range(N_DRAWS)]
     boots = [rng.integers(len(target), size=len(target)) for _ in range(3)]
     filtered = [(delete_at_random(source, relative.filter_rates, s), y) for s in draw_streams(1, N_DRAWS)[1]]
     found = {
         "source": [(source, y)],
         "oracle": [(target, y_target)],
         "oracle_bagged": [(target[rows], y_target[rows]) for rows in boots],
-        "oracle_masks": [(target_again(cell, clean, k), y_target) for k in range(3)],
+        "oracle_masks": masks[:3],
+        "oracle_masks_5": masks,
         "filter_1": filtered[:1],
         "filter_3": filtered[:3],
         "filter_5": filtered,
@@ -106,7 +111,7 @@ def mean_prediction(predict: Predict, trainings: list, X: np.ndarray, known: dic
 def regressions(cells: dict[str, int], betas: int) -> Iterator[dict[str, object]]:
     for dataset, draws in cells.items():
         for regime in ("free", "nested"):
-            for draw in range(draws):
+            for draw in range(FIRST, FIRST + draws):
                 cell, clean = build(dataset, regime, draw, betas)
                 for beta in range(betas):
                     found = arms(cell, clean, cell.source_train.Y[:, beta], cell.target_train.Y[:, beta])
@@ -128,7 +133,7 @@ def calibration_slope(y: np.ndarray, p: np.ndarray) -> float:
 def classifications(cells: dict[str, int]) -> Iterator[dict[str, object]]:
     """Labels that are Bernoulli(expit(2 z)), z the standardised Xβ."""
     for dataset, draws in cells.items():
-        for draw in range(draws):
+        for draw in range(FIRST, FIRST + draws):
             cell, clean = build(dataset, "free", draw, 1)
             rng = generator(SEED, "classes", *cell.key.parts)
             centre, spread = clean.Y[:, 0].mean(), clean.Y[:, 0].std()
@@ -139,7 +144,7 @@ def classifications(cells: dict[str, int]) -> Iterator[dict[str, object]]:
             found = arms(cell, clean, y, y_target)
             for model, predict in CLASSIFIERS.items():
                 known: dict[int, np.ndarray] = {}
-                for arm in ("source", "oracle", "oracle_masks", "one", "stacked_3", "mean_3"):
+                for arm in ("source", "oracle", "oracle_masks_5", "one", "stacked_3", "mean_3", "mean_5"):
                     p = mean_prediction(predict, found[arm], cell.target_test.X, known)
                     yield {
                         "dataset": dataset,

@@ -54,7 +54,7 @@ def end_to_end(table: pd.DataFrame) -> Iterator[Row]:
     for row in table.itertuples():
         name = "all three" if row.dataset == "all" else row.dataset.capitalize()
         yield "the paper's methods, whole design", name, "plain protocol", row.ratio
-        yield "the paper's methods, whole design", name, "plain protocol, imputing once a draw", row.ratio_once
+        yield "the paper's methods, whole design", name, "plain protocol, imputing once per draw", row.ratio_once
 
 
 SUMMARIES: dict[str, Callable[[pd.DataFrame], Iterator[Row]]] = {

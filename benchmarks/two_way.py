@@ -32,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.cells import ROWS, cells_and_clean, target_again
 from benchmarks.toy import SCENARIOS, TABLES, read_arguments
 from dams.estimators._choices import SHIPPED, Choices, donor_forest
-from dams.estimators.two_way import N_DRAWS, two_way_draws
+from dams.estimators.filling import N_DRAWS, two_way_draws
 from dams.experiments.cells import Cell, Clean
 from dams.experiments.methods.closed_form import closed_form
 from dams.experiments.methods.nonparametric import nonparametric

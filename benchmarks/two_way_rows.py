@@ -21,7 +21,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.toy import read_arguments
-from dams.estimators.two_way import N_DRAWS, two_way_draws
+from dams.estimators.filling import N_DRAWS, two_way_draws
 from dams.experiments.models import MODELS, Draws, Sample
 from dams.missingness import FreeRates, delete_at_random
 from dams.relative import estimate_relative_missingness

@@ -1,4 +1,4 @@
-"""What a user knows of the columns: which are always recorded, and which are lost together."""
+"""Knowledge of the columns that a user supplies: which are always recorded, and which are lost together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the extras of the package install, and how to get one that is missing."""
+"""Extras of the package: the modules each installs, and how to install one that is missing."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ EXTRAS = {
     "xgboost": "pipeline",
     "yaml": "pipeline",
     "missingpy": "missingpy",
+    "skops": "models",
+    "pyarrow": "parquet",
+    "skada": "skada",
 }
 
 

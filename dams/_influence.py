@@ -96,12 +96,38 @@ def _student(quantile: float, skewness: float) -> float:
 
 @dataclass(frozen=True)
 class Domains:
-    """Both samples, and which units' r is estimated."""
+    """Both samples, and which units' r is estimated.
+
+    `dams._influence_anchored` has the same for r and weights that depend on anchors; gradients are then in other
+    parameters than r itself, so that they are collected here.
+    """
 
     source: Sample
     target: Sample
     r: Array
     estimated: Array
+
+    @property
+    def n_parameters(self) -> int:
+        """Parameters that gradients are taken in: r of every unit."""
+        return len(self.r)
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the source rows."""
+        return np.ones(len(self.source.present))
+
+    def rates(self, rows: Array) -> Array:
+        """Return r at some source rows, (units,) or (rows, units)."""
+        return self.r
+
+    def collect(self, rows: Array, units: Array, values: Array) -> Array:
+        """Add up derivatives in r of single units at source rows, (N, k); returns (parameters, k)."""
+        return np.column_stack([np.bincount(units, column, len(self.r)) for column in values.T])
+
+    def collect_rows(self, rows: Array, values: Array) -> Array:
+        """Add up derivatives in r of all units, (rows, units); returns (parameters,)."""
+        return values.sum(axis=0)
 
     def influence(self, of_source: Array, of_target: Array, gradient: Array) -> Influence:
         """Return pieces of k estimates: values by source row (n_s, k), by target row (n_t, k), and G, (units, k)."""

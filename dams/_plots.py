@@ -20,7 +20,7 @@ FAMILIES = {
     "bounds": ("^", "#009e73", "bound, given presence"),
     "absences": ("v", "#cc79a7", "bound, given absence"),
     "together": ("D", "#e69f00", "lost together"),
-    "population": ("x", "#666666", "population (no loss)"),
+    "population": ("X", "#666666", "population (no loss)"),
 }
 # No name takes more room than this many letters; in a pair, each.
 LONGEST, LONGEST_IN_PAIR = 34, 20

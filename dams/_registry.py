@@ -26,7 +26,7 @@ def export_late(package: str, exports: Mapping[str, str]) -> Callable[[str], Any
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
-    """Say which valid name is meant, or list them all where none is near."""
+    """Return a hint: the valid name that is probably meant, or all of them where none is near."""
     names = list(choices)
     close = get_close_matches(str(name), names, n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else f"valid are: {', '.join(names)}."

@@ -5,7 +5,9 @@ For any function b of covariates alone, E_t[b(X̃)] is both a mean over the targ
     R_t(f) = E_s[T(ℓ − θ b)] + θ E_t[b],   b(x) = E_Y[ℓ(Y, f(x))],
 
 for every θ, and b, the loss with a label that has nothing to do with the row, takes out of the signed mean what labels
-are not needed for: of the squared loss all but −2 Cov_t(Y, f). θ in [0, 1] is the value with the least variance.
+are not needed for: of the squared loss all but −2 Cov_t(Y, f). θ in [0, 1] is the value with the least variance. But
+where E_s[T b] and E_t[b] clearly differ, for any model, the kernel is wrong, as it is where columns are lost together:
+then θ = 1 for all. Of a linear model nothing is left then that depends on what is lost together.
 """
 
 from __future__ import annotations
@@ -17,11 +19,15 @@ from typing import Any
 import numpy as np
 
 from dams._influence import Domains, Influence
+from dams._influence_anchored import AnchoredSamples
 from dams._risk_losses import Loss
 from dams._risk_rows import StandIns, present_units
 
 Array = np.ndarray
+Samples = Domains | AnchoredSamples
 
+# Standard errors by which E_s[T b] must differ from E_t[b] to contradict the kernel.
+CONTRADICTED = 3.0
 # Stand-ins per unit from which the gradient in r is taken: it only serves a standard error.
 ENOUGH_FOR_GRADIENT = 1000
 
@@ -36,16 +42,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Terms:
-    """What the risks of k models are made of, for ℓ and for b.
+    """Components of the risks of k models, for ℓ and for b.
 
     Attributes
     ----------
     moved, moved_unrelated : arrays of shape (n_s, k)
-        T ℓ and T b by source row.
+        T ℓ and T b by source row, times w(s) where there are anchors.
     unrelated : array of shape (n_t, k)
         b by target row.
-    gradient, gradient_unrelated : arrays of shape (units, k)
-        Derivatives of E_s[T ℓ] and E_s[T b] in r.
+    gradient, gradient_unrelated : arrays of shape (parameters, k)
+        Derivatives of E_s[T ℓ] and E_s[T b] in r, or in what r(s) is made of.
     """
 
     moved: Array
@@ -75,7 +81,7 @@ class Measured:
         return np.array([self.influence.standard_error(one) for one in np.eye(len(self.risk))])
 
 
-def combine(terms: Terms, domains: Domains, *, theta: float | None = None) -> Measured:
+def combine(terms: Terms, domains: Samples, *, theta: float | None = None) -> Measured:
     """Return the risks and what their errors are made of; θ is chosen for each model unless it is given."""
     chosen = _best_theta(terms, domains) if theta is None else np.full(terms.moved.shape[1], theta)
     of_source = terms.moved - chosen * terms.moved_unrelated
@@ -85,12 +91,16 @@ def combine(terms: Terms, domains: Domains, *, theta: float | None = None) -> Me
     return Measured(risk, domains.influence(of_source, of_target, gradient), chosen)
 
 
-def _best_theta(terms: Terms, domains: Domains) -> Array:
-    """θ with the least Var(A − θ B), A and B the estimates of E_s[T ℓ] and of E_s[T b] − E_t[b] = 0."""
+def _best_theta(terms: Terms, domains: Samples) -> Array:
+    """θ with the least Var(A − θ B), A and B the estimates of E_s[T ℓ] and of E_s[T b] − E_t[b]; 1 if B is not 0."""
     first = domains.influence(terms.moved, np.zeros_like(terms.unrelated), terms.gradient)
     second = domains.influence(terms.moved_unrelated, -terms.unrelated, terms.gradient_unrelated)
     between = np.sum(first.source * second.source, axis=0) + np.sum(first.target * second.target, axis=0)
     own = np.sum(np.square(second.source), axis=0) + np.sum(np.square(second.target), axis=0)
+    gap = terms.moved_unrelated.mean(axis=0) - terms.unrelated.mean(axis=0)
+    error = np.array([second.standard_error(one) for one in np.eye(len(gap))])
+    if (np.abs(gap) > CONTRADICTED * error).any():
+        return np.ones_like(gap)
     return np.clip(np.divide(between, own, out=np.zeros_like(own), where=own > 0), 0.0, 1.0)
 
 
@@ -100,7 +110,7 @@ def terms_by_rows(
     loss: Loss,
     y: Array,
     target: Any,
-    domains: Domains,
+    domains: Samples,
     unit: Array,
     as_table: Callable[[Array], Any],
     rng: np.random.Generator,
@@ -112,7 +122,7 @@ def terms_by_rows(
     """
     k, n = len(parts[0].models), len(y)
     moved = np.zeros((2, n, k))
-    gradient = np.zeros((2, len(domains.r), k))
+    gradient = np.zeros((2, domains.n_parameters, k))
     unrelated = np.zeros((len(domains.target.present), k))
     for part in parts:
         share = len(part.rows) / n
@@ -143,64 +153,62 @@ def _gradient(
     y: Array,
     some: StandIns,
     losses: Array,
-    domains: Domains,
+    domains: Samples,
     unit: Array,
     as_table: Callable[[Array], Any],
     quota: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Sum over stand-ins of the derivative in r, (2, units, k).
+    """Sum over stand-ins of the derivative, (2, parameters, k).
 
     ∂T_u g/∂r_u = g(x without u) − g(x) where x has u, and stand-ins with u have the weight 1 − r_u of it: so the
     derivative is the mean over stand-ins of what deleting u does, over 1 − r_u. Some of them will do.
     """
     present = present_units(some.X, unit)
+    rate = np.broadcast_to(domains.rates(some.row), present.shape)
     chosen, which = [], []
-    for column in np.flatnonzero(domains.estimated & (domains.r < 1)):
-        have = np.flatnonzero(present[:, column])
+    for column in np.flatnonzero(domains.estimated):
+        have = np.flatnonzero(present[:, column] & (rate[:, column] < 1))
         if len(have) > quota:
             have = rng.choice(have, quota, replace=False)
         chosen.append(have)
         which.append(np.full(len(have), column))
-    out = np.zeros((2, len(domains.r), len(models)))
     if not sum(map(len, chosen)):
-        return out
+        return np.zeros((2, domains.n_parameters, len(models)))
     rows, units = np.concatenate(chosen), np.concatenate(which)
     without = np.where(unit[None, :] == units[:, None], 0.0, some.X[rows])
     change = _losses(models, loss, as_table(without), y[some.row[rows]]) - losses[:, rows]
-    scale = present.sum(axis=0) / np.maximum(np.bincount(units, minlength=len(domains.r)), 1)
-    weight = some.weight[rows] * (scale / np.where(domains.r < 1, 1 - domains.r, 1.0))[units]
-    for number in range(len(models)):
-        for kind in range(2):
-            out[kind, :, number] = np.bincount(units, weight * change[kind, :, number], len(domains.r))
-    return out
+    scale = present.sum(axis=0) / np.maximum(np.bincount(units, minlength=present.shape[1]), 1)
+    weight = some.weight[rows] * (scale[units] / (1 - rate[rows, units]))
+    return np.stack([domains.collect(some.row[rows], units, weight[:, None] * kind) for kind in change])
 
 
 def terms_of_linear(
-    parts: Sequence[Part], X: Array, y: Array, target: Array, domains: Domains, unit: Array, centre: float
+    parts: Sequence[Part], X: Array, y: Array, target: Array, domains: Samples, unit: Array, centre: float
 ) -> Terms:
     """Return the terms of linear predictors a + xβ and the squared loss, exactly.
 
     With c_u = Σ_{j in u} x_j β_j, T (y − a − xβ)² = (y − a − Σ_u (1 − r_u) c_u)² + Σ_u r_u (1 − r_u) c_u²: the moments
     table, row by row. `centre` is the label of b.
     """
-    n, k, n_units = len(y), len(parts[0].models), len(domains.r)
-    moved, gradient = np.zeros((2, n, k)), np.zeros((2, n_units, k))
+    n, k = len(y), len(parts[0].models)
+    moved, gradient = np.zeros((2, n, k)), np.zeros((2, domains.n_parameters, k))
     unrelated = np.zeros((len(target), k))
-    r = domains.r
-    members = (unit[:, None] == np.arange(n_units)).astype(float)
+    members = (unit[:, None] == np.arange(len(domains.estimated))).astype(float)
     for part in parts:
         share = len(part.rows) / n
+        r, w = domains.rates(part.rows), domains.weights[part.rows]
         for number, model in enumerate(part.models):
             coef, intercept = linear_predictor(model)
             unrelated[:, number] += share * np.square(target @ coef + intercept - centre)
             parts_of = (X[part.rows] * coef) @ members
-            mean = intercept + parts_of @ (1 - r)
-            spread = np.square(parts_of) @ (r * (1 - r))
+            mean = intercept + (parts_of * (1 - r)).sum(axis=1)
+            squares = np.square(parts_of)
+            spread = (squares * (r * (1 - r))).sum(axis=1)
             for which, label in enumerate((y[part.rows], np.full(len(part.rows), centre))):
-                moved[which, part.rows, number] = np.square(label - mean) + spread
-                slope = 2 * (label - mean) @ parts_of + (1 - 2 * r) * np.square(parts_of).sum(axis=0)
-                gradient[which, :, number] += slope / n
+                moved[which, part.rows, number] = w * (np.square(label - mean) + spread)
+                slope = 2 * (label - mean)[:, None] * parts_of + (1 - 2 * r) * squares
+                gradient[which, :, number] += domains.collect_rows(part.rows, w[:, None] * slope) / n
     return Terms(moved[0], moved[1], unrelated, gradient[0], gradient[1])
 
 

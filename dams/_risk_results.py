@@ -1,4 +1,4 @@
-"""What `dams.risk` reports: a risk in the target, or several of them compared, each with a sentence and a table."""
+"""Results of `dams.risk`: a risk in the target, or several of them compared, each with a sentence and a table."""
 
 from __future__ import annotations
 
@@ -31,8 +31,15 @@ class TargetRisk:
         labels that have nothing to do with the rows.
     source_risk : float
         The mean loss over the same rows as they are: the risk in the source.
+    contradicted : bool
+        Whether the estimate of a loss that is never negative lies below zero, whole interval and all: then the
+        assumptions do not hold, and nothing here is to be relied on.
     loss, confidence, n_source, n_target
         As asked for.
+
+    See Also
+    --------
+    target_risk : Makes it.
     """
 
     estimate: float
@@ -47,6 +54,7 @@ class TargetRisk:
     confidence: float
     n_source: int
     n_target: int
+    contradicted: bool = False
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -92,13 +100,18 @@ class TargetRiskComparison:
     reference : str
         What the others are compared with, mostly the predictor that is not adapted.
     choice : str
-        `best` where its difference from the reference lies below zero, whole interval and all; else the reference.
+        `best` where its difference from the reference lies below zero, whole interval and all, and the assumptions are
+        not `contradicted`; else the reference.
     rivals : list of str
         Models that `best` is not clearly better than, at the simultaneous level.
     differences : DataFrame
         Estimates of row minus column.
-    method, reason, too_noisy, loss, confidence, n_source, n_target
+    method, reason, too_noisy, contradicted, loss, confidence, n_source, n_target
         As in `TargetRisk`, one for all models.
+
+    See Also
+    --------
+    compare_target_risk : Makes it.
     """
 
     table: pd.DataFrame
@@ -114,12 +127,15 @@ class TargetRiskComparison:
     confidence: float
     n_source: int
     n_target: int
+    contradicted: bool = False
 
     def __str__(self) -> str:
         row = self.table.loc[self.best]
         found = (
             f"least {self.loss} loss in the target, {row['estimate']:.4g} ({row['lower']:.4g} to {row['upper']:.4g})"
         )
+        if self.contradicted:
+            return f"Keep {self.reference!r}. {self.reason}"
         if self.best == self.reference:
             verdict = f"Keep {self.reference!r}: it has the {found}."
         elif self.choice == self.best:

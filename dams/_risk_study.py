@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -20,14 +20,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from dams._columns import known_columns
 from dams._influence import Domains, Sample
+from dams._influence_anchored import AnchoredSamples
 from dams._risk_losses import Loss, resolve_loss
-from dams._risk_measure import Measured, Part, Terms, combine, is_linear, stack_terms, terms_by_rows, terms_of_linear
+from dams._risk_measure import (
+    Measured,
+    Part,
+    Samples,
+    Terms,
+    combine,
+    is_linear,
+    stack_terms,
+    terms_by_rows,
+    terms_of_linear,
+)
 from dams._risk_rows import StandIns, present_units, signed_stand_ins
 from dams._rows import resolve_row_groups
 from dams._sklearn import select_rows
 from dams._validation import check_covariates, column_names, match_columns, warn_user
+from dams.anchors import with_anchors
 from dams.estimators._base import draw_streams
-from dams.estimators.two_way import two_way_draws
+from dams.estimators.filling import two_way_draws
 from dams.relative import RelativeMissingness, from_tables
 
 Array = np.ndarray
@@ -55,11 +67,18 @@ class Study:
     too_noisy: bool
     n_source: int
     n_target: int
+    contradicted: bool = False
 
     def limits(self, confidence: float) -> tuple[Array, Array]:
         """Limits of each risk on its own; none below zero where no loss is."""
         low, high = self._limits(self.measured.risk, np.eye(len(self.measured.risk)), confidence)
-        return np.maximum(low, 0.0) if self.is_nonnegative else low, high
+        return (np.maximum(low, 0.0), np.maximum(high, 0.0)) if self.is_nonnegative else (low, high)
+
+    def impossible(self, confidence: float) -> Array:
+        """Which risks lie below zero, whole intervals for all models at once, although no loss does."""
+        k = len(self.measured.risk)
+        _, high = self._limits(self.measured.risk, np.eye(k), 1 - (1 - confidence) / k)
+        return (high < 0) & self.is_nonnegative
 
     def differences(self, reference: int, confidence: float) -> tuple[Array, Array, Array, Array]:
         """Risks minus that of one model, with standard errors and limits that hold for all others at once."""
@@ -80,7 +99,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Tables:
-    """What was handed in, checked: dense rows in the source's order of columns, labels, and what is known."""
+    """The input, checked: dense rows in the source's order of columns, labels, and what is known."""
 
     source: Array
     y: Array
@@ -88,7 +107,7 @@ class Tables:
     names: list[Any] | None
     relative: RelativeMissingness
     unit: Array
-    domains: Domains
+    domains: Samples
     # As the user gave them, for models to be fitted on.
     given: tuple[Any, Any, Any]
 
@@ -141,7 +160,7 @@ def study(
             n_draws=N_FILLED,
             random_state=drawing.spawn(1)[0],
         )
-        made = _terms(parts, measure, tables, partial(_filled, draws), learning)
+        made = _terms(parts, measure, tables, partial(_filled, draws, tables.domains.weights), learning)
         # The target's own rows in place of what the filled ones say of covariates: less bias, whatever the variance.
         return combine(made, tables.domains, theta=1.0), _scale(measure, made)
 
@@ -154,7 +173,7 @@ def study(
         warn_user(reason)
         if taken == "filled":
             result, scale = filled()
-    return Study(
+    found = Study(
         measured=result,
         source_risk=source_risk,
         scale=scale,
@@ -166,6 +185,16 @@ def study(
         n_source=len(tables.source),
         n_target=len(tables.target),
     )
+    below = [name for name, is_so in zip(models, found.impossible(confidence), strict=True) if is_so]
+    if not below:
+        return found
+    reason = (
+        f"The estimated {measure.name} loss of {', '.join(map(repr, below))} lies below zero, which none can: the "
+        "assumptions do not hold. The relation of covariates and label differs between the tables, or labels follow "
+        "what was recorded rather than what is true. Do not adapt by these tables without labelled target rows."
+    )
+    warn_user(reason)
+    return replace(found, reason=reason, contradicted=True)
 
 
 def read_tables(
@@ -180,14 +209,19 @@ def read_tables(
     if pd.isna(y).any():
         raise ValueError(f"y_source has no label in {int(pd.isna(y).sum())} rows: leave these rows out.")
     relative = from_tables(source, target, feature_names=names, groups=groups, groups_target=groups_target, **known)
-    always, unit = known_columns(**known, n_features=source.shape[1], names=names)
+    anchors = known.get("anchors")
+    always = with_anchors(known["always_recorded"], anchors, source.shape[1], names)
+    always, unit = known_columns(always, known["column_groups"], source.shape[1], names)
     _, first = np.unique(unit, return_index=True)
-    domains = Domains(
+    samples = (
         Sample(present_units(source, unit), resolve_row_groups(groups, len(source), parameter="groups")),
         Sample(present_units(target, unit), resolve_row_groups(groups_target, len(target), parameter="groups_target")),
-        relative.r[first],
-        ~always[first],
     )
+    domains: Samples
+    if relative.anchored is None:
+        domains = Domains(*samples, relative.r[first], ~always[first])
+    else:
+        domains = AnchoredSamples.of(*samples, ~always[first], relative.anchored, (source, target))
     return Tables(source, y, target, names, relative, unit, domains, (X_source, y_source, X_target))
 
 
@@ -299,13 +333,15 @@ def _terms(parts: list[Part], loss: Loss, tables: Tables, stand_ins: Any, rng: n
 
 
 def _signed(tables: Tables, n_draws: int, rng: np.random.Generator, rows: Array) -> Iterator[StandIns]:
-    for made in signed_stand_ins(tables.source[rows], tables.domains.r, tables.unit, n_draws, rng):
-        yield StandIns(made.X, rows[made.row], made.weight)
+    weights = tables.domains.weights
+    for made in signed_stand_ins(tables.source[rows], tables.domains.rates(rows), tables.unit, n_draws, rng):
+        of = rows[made.row]
+        yield StandIns(made.X, of, made.weight * weights[of])
 
 
-def _filled(draws: list[Array], rows: Array) -> Iterator[StandIns]:
+def _filled(draws: list[Array], weights: Array, rows: Array) -> Iterator[StandIns]:
     for draw in draws:
-        yield StandIns(draw[rows], rows, np.full(len(rows), 1 / len(draws)))
+        yield StandIns(draw[rows], rows, weights[rows] / len(draws))
 
 
 def _scale(loss: Loss, terms: Terms) -> Array:
@@ -315,7 +351,7 @@ def _scale(loss: Loss, terms: Terms) -> Array:
 
 
 def _reason(method: str, taken: str, too_noisy: bool, error: float, *, exact: bool) -> str:
-    """Say which method was taken, and why."""
+    """Return a sentence: which method was taken, and why."""
     if method == "filled":
         return "Held-out rows were filled and filtered, as asked for; the bias of filled values is not in the interval."
     if not too_noisy:

@@ -69,7 +69,7 @@ def check_population(source: Domain, target: Domain, known: Known) -> Iterator[C
 
 
 def check_given(source: Domain, target: Domain, known: Known) -> Iterator[Checks]:
-    """What is lost, given each level of what is always recorded."""
+    """Checks of lost columns, given each level of a column that is always recorded."""
     lost = np.flatnonzero(~known.always_recorded[source.feature])
     if not lost.size:
         return

@@ -97,7 +97,7 @@ def check_pairs(source: Domain, target: Domain, columns: Array, products: tuple[
 
 @dataclass(frozen=True)
 class PairSums:
-    """What one domain says of some pairs: E[h_i g_j] and E[b_i b_j] by block and over all rows, and E[h_i² g_j²]."""
+    """Moments of some pairs in one domain: E[h_i g_j] and E[b_i b_j] by block and over all rows, and E[h_i² g_j²]."""
 
     product: Array  # (blocks, pairs)
     presence: Array  # (blocks, pairs)

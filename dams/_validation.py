@@ -55,7 +55,7 @@ def as_pandas(X: Any) -> Any:
 
 
 def compare_columns(expected: Iterable[Any], given: Iterable[Any]) -> tuple[str, str] | None:
-    """What lacks and what is surplus among the given names, for a message; None where they are the same."""
+    """Return the missing and the surplus names, for a message; None where the names are the same."""
     expected, given = list(expected), list(given)
     lacking, surplus = set(expected) - set(given), set(given) - set(expected)
     if not lacking and not surplus:

@@ -166,7 +166,7 @@ class AnchoredRates:
 
 @dataclass(frozen=True, eq=False)
 class AnchoredRows:
-    """What the estimates are made of, by row: anchors and presences of both domains; kept only while fitting."""
+    """Data behind the estimates, by row: anchors and presences of both domains; kept only while fitting."""
 
     columns: Array
     unit: Array

@@ -49,12 +49,19 @@ class ClosedFormInference:
     Attributes
     ----------
     coef : array of shape (d,)
+        Coefficients.
     intercept : float
+        Intercept, 0 if none is fitted.
     covariance : array of shape (d + 1, d + 1)
         Of the coefficients and, last, the intercept; zero for an intercept that is not fitted.
     degrees : float
         Degrees of freedom of Student's t: independent rows, or groups of rows, of the smaller domain, minus one.
     feature_names : list or None
+        Names of the source's columns, if it is a DataFrame.
+
+    See Also
+    --------
+    infer_closed_form : Makes it.
     """
 
     coef: Array
@@ -123,10 +130,12 @@ def infer_closed_form(
 
     Parameters
     ----------
-    X_source, X_target : array, DataFrame or sparse matrix
-        Observed covariates, zero meaning missing or zero. DataFrames are matched by column name.
+    X_source : array, DataFrame or sparse matrix of shape (n_s, d)
+        Source covariates, zero meaning missing or zero.
     y_source : array of shape (n_s,)
         Source labels.
+    X_target : like X_source, of shape (n_t, d)
+        Target covariates, matched by column name if both are DataFrames.
     gram, fit_intercept, always_recorded, column_groups
         As in `ClosedFormRegressor`, except that "pooled" stays so where what is always recorded differs.
     groups, groups_target : one id per row, or None
@@ -135,11 +144,16 @@ def infer_closed_form(
     Returns
     -------
     ClosedFormInference
+        Coefficients, their covariance, and intervals.
 
     Raises
     ------
     ValueError
         Where M is singular, so that coefficients are not determined.
+
+    See Also
+    --------
+    ClosedFormRegressor : The estimator, kept stable.
 
     Examples
     --------
@@ -232,7 +246,7 @@ class Scores:
         self.matrix = self.weight * self.moved + (1 - self.weight) * self.there
 
     def at(self, beta: Array | None = None) -> tuple[Array, Array]:
-        """What each source row and each target row adds to c − M β, mean zero in each domain; (n_s, p) and (n_t, p)."""
+        """Contributions of source rows, (n_s, p), and target rows, (n_t, p), to c − M β; mean zero in each domain."""
         beta = solve_symmetric(self.matrix, self.cross[:, None])[:, 0] if beta is None else beta
         a, rho = self.weight, self.rho
         same = np.equal.outer(self.groups, self.groups)

@@ -54,8 +54,21 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
 
     Returns
     -------
-    X̃ of the same type, shape and names as X; a DataFrame of another library comes back as pandas'. Categories, which
-    must be numbers, get the category 0 where one is lost.
+    array, DataFrame or sparse matrix
+        X̃ of the same type, shape and names as X; a DataFrame of another library comes back as pandas'. Categories,
+        which must be numbers, get the category 0 where one is lost.
+
+    See Also
+    --------
+    NestedRates, FreeRates, OpposingRates : Rates as in the paper's experiments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dams import apply_missingness
+    >>> lossy = apply_missingness(np.ones((10_000, 2)), [0.2, 0.5], random_state=0)
+    >>> lossy.mean(axis=0).round(1)
+    array([0.8, 0.5])
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
@@ -210,7 +223,20 @@ def _check_share(name: str, value: float) -> None:
 
 @dataclass(frozen=True)
 class NestedRates:
-    """The target loses at least as much as the source: m^s ~ U(0, a), m^t = m^s + (1 − m^s) · U(0, b)."""
+    """Rates of which the target's are at least as high: m^s ~ U(0, a), m^t = m^s + (1 − m^s) · U(0, b).
+
+    Parameters
+    ----------
+    source_high : float
+        The highest rate of the source, a.
+    extra_high : float
+        The highest share of what the source keeps that the target loses, b.
+
+    See Also
+    --------
+    FreeRates : Rates of either order.
+    apply_missingness : Lose values at given rates.
+    """
 
     source_high: float = 0.5
     extra_high: float = 0.5
@@ -227,7 +253,18 @@ class NestedRates:
 
 @dataclass(frozen=True)
 class FreeRates:
-    """Rates of either order, the paper's "m^s ? m^t": both U(0, high), independently."""
+    """Rates of either order, the paper's "m^s ? m^t": both U(0, high), independently.
+
+    Parameters
+    ----------
+    high : float
+        The highest rate.
+
+    See Also
+    --------
+    NestedRates : The target loses at least as much as the source.
+    apply_missingness : Lose values at given rates.
+    """
 
     high: float = 0.9
 
@@ -241,7 +278,18 @@ class FreeRates:
 
 @dataclass(frozen=True)
 class OpposingRates:
-    """The synthetic design: m^s alternates 1 − ε, ε over the columns and m^t is the reverse. Nothing is random."""
+    """Rates of the synthetic design: m^s alternates 1 − ε, ε over the columns, m^t is the reverse; nothing is random.
+
+    Parameters
+    ----------
+    epsilon : float
+        The rate ε; the other one is 1 − ε.
+
+    See Also
+    --------
+    FreeRates : Rates of either order, drawn at random.
+    dams.theory.Redundant : The example with these rates.
+    """
 
     epsilon: float = 0.1
 

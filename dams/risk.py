@@ -14,8 +14,12 @@ the loss says without labels is taken from the target's own rows (`dams._risk_me
 *Filled*: the mean loss over held-out source rows that `TwoWayFilter` brought to the target's rates. Its noise is
 that of any hold-out; its bias, that of the values filled in, is unknown and in no interval.
 
-Standard errors are those of influence functions (`dams._influence`): both samples and r̂ are in them, rows that belong
-together too. All models are judged on the same stand-ins, so differences between them are far better known than risks.
+*Anchors*: where loss and population depend on always-recorded columns S, R_t(f) = E_s[w(S) (T_1 … T_d ℓ)(X̃, Y)], the
+kernels with r_j(S) of the row (`dams.anchors`).
+
+Standard errors are those of influence functions (`dams._influence`, `dams._influence_anchored`): both samples and the
+errors of r̂ and ŵ are in them, rows that belong together too. All models are judged on the same stand-ins, so that
+differences between them are far better known than risks.
 """
 
 from __future__ import annotations
@@ -48,6 +52,7 @@ def target_risk(
     confidence: float = 0.95,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
     random_state: Any = None,
@@ -77,24 +82,31 @@ def target_risk(
         Rows that one source row becomes in "signed", on average and at most. Rows with few values to delete are exact.
     confidence : float
         Level of the interval.
-    always_recorded, column_groups, groups, groups_target
-        What is known of columns and rows, as in `estimate_relative_missingness`.
+    always_recorded, column_groups
+        What is known of columns, as in `estimate_relative_missingness`.
+    anchors : list of columns, mask or None
+        Always-recorded columns on which loss, and the population, may depend: r is then a function of them, and source
+        rows have weights (`dams.anchors`).
+    groups, groups_target
+        Rows that belong together, as in `estimate_relative_missingness`.
     random_state : int, Generator or None
         Seed of draws and folds.
 
     Returns
     -------
     TargetRisk
+        The estimate with its interval; printed, a sentence.
 
     Warns
     -----
     UserWarning
-        Where the signed estimate is too noisy.
+        Where the signed estimate is too noisy, and where it lies below zero although no loss does.
 
     See Also
     --------
     compare_target_risk : Several models, with intervals of their differences.
-    check_sensitivity : What if loss depends on the outcome.
+    target_risk_scorer : For searches of scikit-learn.
+    check_sensitivity : Bounds for loss that depends on the outcome.
 
     Examples
     --------
@@ -120,7 +132,7 @@ def target_risk(
         cv=cv,
         n_draws=n_draws,
         confidence=confidence,
-        known={"always_recorded": always_recorded, "column_groups": column_groups},
+        known={"always_recorded": always_recorded, "column_groups": column_groups, "anchors": anchors},
         groups=groups,
         groups_target=groups_target,
         random_state=random_state,
@@ -141,6 +153,7 @@ def _shared(found: Study, confidence: float) -> dict[str, Any]:
         "method": found.method,
         "reason": found.reason,
         "too_noisy": found.too_noisy,
+        "contradicted": found.contradicted,
         "loss": found.loss,
         "confidence": confidence,
         "n_source": found.n_source,
@@ -162,12 +175,14 @@ def compare_target_risk(
     confidence: float = 0.95,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
     random_state: Any = None,
 ) -> TargetRiskComparison:
-    """Compare predictors in the target without target labels: should one adapt at all, and with which model?
+    """Compare predictors in the target without target labels, and choose one.
 
+    Answers whether to adapt at all, and with which model.
     All models are judged on the same stand-ins for target rows with the same r̂, so that what is random is mostly the
     same for all, and their differences have shorter intervals than the risks.
 
@@ -175,18 +190,25 @@ def compare_target_risk(
     ----------
     models : dict of name and model
         Fitted, or to be fitted with `cv`.
+    X_source, y_source, X_target
+        As in `target_risk`; no model may have been fitted on `X_source`.
     reference : str or None
         The model that is kept unless another is clearly better: mostly the one that is not adapted. None: the first.
-    X_source, y_source, X_target, loss, method, cv, n_draws, confidence
-        As in `target_risk`; no model may have been fitted on `X_source`. The intervals of differences hold for all
-        models at once (Bonferroni).
-    always_recorded, column_groups, groups, groups_target, random_state
+    loss, method, cv, n_draws, confidence
+        As in `target_risk`. The intervals of differences hold for all models at once (Bonferroni).
+    always_recorded, column_groups, anchors, groups, groups_target, random_state
         As in `target_risk`.
 
     Returns
     -------
     TargetRiskComparison
-        Prints the answer in a sentence.
+        Printed, it is the answer in a sentence.
+
+    See Also
+    --------
+    target_risk : One model.
+    target_risk_scorer : For searches of scikit-learn.
+    check_sensitivity : How strongly loss may depend on the outcome before the answer changes.
 
     Examples
     --------
@@ -216,7 +238,7 @@ def compare_target_risk(
         cv=cv,
         n_draws=n_draws,
         confidence=confidence,
-        known={"always_recorded": always_recorded, "column_groups": column_groups},
+        known={"always_recorded": always_recorded, "column_groups": column_groups, "anchors": anchors},
         groups=groups,
         groups_target=groups_target,
         random_state=random_state,
@@ -243,7 +265,7 @@ def compare_target_risk(
         table=table,
         best=names[winner],
         reference=first,
-        choice=names[winner] if better else first,
+        choice=names[winner] if better and not found.contradicted else first,
         rivals=[name for j, name in enumerate(names) if j != winner and not clearly[j]],
         differences=pd.DataFrame(
             np.subtract.outer(found.measured.risk, found.measured.risk), index=names, columns=names
@@ -263,7 +285,16 @@ def target_risk_scorer(X_target: Any, **options: Any) -> Callable[[Any, Any, Any
     X_target : array, DataFrame or sparse matrix
         The target's rows.
     **options
-        Those of `target_risk`, but for `cv`, `groups` and `confidence`; give `random_state` for scores that repeat.
+        Those of `target_risk`, except `cv`, `groups` and `confidence`; give `random_state` for scores that repeat.
+
+    Returns
+    -------
+    callable
+        Takes a fitted model, rows and labels, and returns a number; higher is better.
+
+    See Also
+    --------
+    compare_target_risk : Compare a few models, with intervals.
 
     Examples
     --------

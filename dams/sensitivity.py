@@ -81,8 +81,13 @@ class Sensitivity:
     surely : Series
         The same with sampling error: below this Γ the model is better at level `confidence`.
     reference : str
+        The predictor to beat.
     baseline : float
-        c, from which outcomes are measured.
+        The number c from which outcomes are measured.
+
+    See Also
+    --------
+    check_sensitivity : Makes it.
     """
 
     table: pd.DataFrame
@@ -255,15 +260,15 @@ def check_sensitivity(
     models : dict of name and fitted linear model
         With `coef_` and `intercept_`: `LinearRegression`, `ClosedFormRegressor`, or `FilteredEstimator` and
         `TwoWayEstimator` of a linear model. Best fitted on other rows than `X_source`, as for `target_risk`.
-    X_source, y_source, X_target
+    X_source, y_source, X_target : tables and labels
         Labelled source rows and target rows, as for `target_risk`; labels are numbers.
     reference : str or None
         The predictor to beat, mostly the one that is not adapted; None: the first.
     gammas : numbers of at least 1
         Γ of the table.
     baseline : float or "auto"
-        c, from which outcomes are measured. "auto" is 0 for labels 0 and 1, and the mean label otherwise: bounds then
-        do not depend on where the outcome has its zero.
+        The number c from which outcomes are measured. "auto" is 0 for labels 0 and 1, and the mean label otherwise:
+        bounds then do not depend on where the outcome has its zero.
     confidence : float
         Level of the limits.
     always_recorded, column_groups, groups, groups_target
@@ -272,6 +277,12 @@ def check_sensitivity(
     Returns
     -------
     Sensitivity
+        Printed, it says at which Γ each model stops beating the reference.
+
+    See Also
+    --------
+    target_risk : The risk in the target if loss is random.
+    check_ucar : Tests what covariates can tell.
 
     Examples
     --------

@@ -7,6 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import settings
 
 from dams.experiments.models import Sample
@@ -15,6 +16,13 @@ from dams.experiments.models import Sample
 settings.register_profile("repeat", derandomize=True)
 settings.register_profile("search", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+
+@pytest.fixture(autouse=True)
+def same_settings_of_sklearn():
+    """Undo what a test, or a package that it imports (skada turns on metadata routing), does to scikit-learn."""
+    with sklearn.config_context():
+        yield
 
 
 def draw(seed, n, d=5, k=3):

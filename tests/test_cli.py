@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import dams
-from dams.cli import _parser, main
+from dams.cli import main, make_parser
 from dams.datasets.eicu.simulator import simulate_eicu
 from dams.experiments import config
 
@@ -229,7 +229,7 @@ def test_letters_that_a_terminal_lacks_are_no_reason_to_fail():
 
 
 def test_every_argument_is_explained():
-    (commands,) = [action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    (commands,) = [action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction)]
     for name, command in commands.choices.items():
         assert all(action.help for action in command._actions), name
 

@@ -8,19 +8,23 @@ from scipy import sparse
 from benchmarks.coverage_of_coefficients import Law
 from dams import ClosedFormRegressor, apply_missingness, infer_closed_form
 from dams._columns import known_columns
-from dams.estimators.closed_form import adjust_moments
+from dams.estimators.adjusted_moments import adjust_moments
 from dams.estimators.folds import Columns
 from dams.identification import corrupt_law
 from dams.least_squares import least_squares
 from dams.moments import Moments
 
 
-def shifted(n=150, seed=0):
+def shifted(n=150, seed=0, *, together=False):
+    """Two tables; with `together`, the second and the third column are lost as one."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(2 * n, 4)) + 1 + rng.normal(size=(2 * n, 1))
     y = X @ [1, 2, -1, 0.5] + rng.normal(size=2 * n)
     source = apply_missingness(X[:n], [0.1, 0.4, 0.3, 0.2], random_state=1)
     target = apply_missingness(X[n:], [0.4, 0.1, 0.3, 0.5], random_state=2)
+    if together:
+        for lossy, clean in ((source, X[:n]), (target, X[n:])):
+            lossy[:, 2] = np.where(lossy[:, 1] != 0, clean[:, 2], 0)
     return source, y[:n], target
 
 
@@ -34,7 +38,7 @@ CASES = [
 @pytest.mark.parametrize("options", CASES)
 def test_errors_are_those_of_the_jackknife(options):
     """Leaving out one row at a time knows nothing of influences."""
-    source, y, target = shifted(250)
+    source, y, target = shifted(250, together="column_groups" in options)
     found = infer_closed_form(source, y, target, **options)
     model = ClosedFormRegressor(stabilise=False, **options).fit(source, y, X_target=target)
     np.testing.assert_allclose(np.append(found.coef, found.intercept), np.append(model.coef_, model.intercept_))

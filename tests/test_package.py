@@ -124,9 +124,34 @@ def test_the_bare_wheel_compares_and_simulates(bare):
         table = pd.DataFrame(dams.apply_missingness(X, rates, random_state=2), columns=["a", "b"])
         table.to_csv(bare.cwd / name, index=False)
     answer = bare.run("dams", "compare", "source.csv", "target.csv")
-    assert answer.returncode == 0, answer.stdout
+    assert answer.returncode == 1, answer.stdout  # a shift
     assert "UCAR" in answer.stdout
     assert bare.run("dams", "simulate-eicu", "cohort", "--size", "test").returncode == 0
+
+
+def test_the_bare_wheel_adapts_predicts_and_summarises(bare):
+    assert bare.run("dams", "simulate-ehr", "hospitals", "--rows", "600").returncode == 0
+    files = ["hospitals/source.csv", "hospitals/target.csv"]
+    adapt = ["adapt", *files, "--label", "days", "--groups", "patient", "--model", "linear"]
+    answer = bare.run("dams", *adapt, "--out", "predictions.csv", "--model-file", "model.json")
+    assert answer.returncode == 0, answer.stdout
+    assert "'linear source'" in answer.stdout
+    answer = bare.run("dams", "predict", "model.json", files[1], "--groups", "patient", "--out", "again.csv")
+    assert answer.returncode == 0, answer.stdout
+    assert (bare.cwd / "again.csv").read_bytes() == (bare.cwd / "predictions.csv").read_bytes()
+    for name, more in (("source", ["--label", "days"]), ("target", [])):
+        file = f"hospitals/{name}.csv"
+        answer = bare.run("dams", "summarise", file, *more, "--groups", "patient", "--out", f"{name}.json")
+        assert answer.returncode == 0, answer.stdout
+    answer = bare.run("dams", "adapt", "source.json", "target.json", "--model-file", "m.json")
+    assert answer.returncode == 0, answer.stdout
+    for more, extra in (
+        (["--page", "page.html", "--out", "p.csv"], "pipeline"),
+        (["--model", "boosting", "--model-file", "m.skops"], "models"),
+    ):
+        answer = bare.run("dams", *adapt, *more)
+        assert answer.returncode == 2
+        assert f'`pip install "dams[{extra}]"` installs it.' in answer.stdout, answer.stdout
 
 
 @pytest.mark.parametrize(

@@ -461,3 +461,49 @@ def test_the_committed_measurements_hold_the_bars():
     assert 0.92 <= mean("covered", "cells") <= 0.98
     large = table[table["n"] == 16_000]
     assert mean("right", "draws", large) >= 0.9 > mean("right_source", "draws", large)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_columns_are_lost_together_the_targets_rows_decide(seed):
+    """Under panels the signed kernel is wrong; of a linear model only Cov(Y, f) is then taken from it."""
+    rng = np.random.default_rng(seed)
+    n = 8000
+    X = (rng.normal(size=(3 * n, 1)) + rng.normal(size=(3 * n, 6)) > 0).astype(float)
+    y = X @ [3.0, 2.0, 1.0, 2.0, 3.0, 1.0] + 2 * rng.normal(size=3 * n)
+    source, target = X[: 2 * n].copy(), X[2 * n :]
+    source[:, :4] *= rng.random((2 * n, 1)) < 0.4  # one mask for four columns
+    model = LinearRegression().fit(source[:n], y[:n])
+    risk = target_risk(model, source[n:], y[n : 2 * n], target, random_state=0)
+    truth = np.mean((y[2 * n :] - model.predict(target)) ** 2)
+    assert risk.interval[0] < truth < risk.interval[1]
+
+
+def recorded_labels(n, seed, follows_what_is_recorded):
+    """Two columns that nearly repeat; labels follow the true values, or only what was recorded of them."""
+    rng = np.random.default_rng(seed)
+    tables = []
+    for rates in ([0.1, 0.6], [0.6, 0.1]):
+        X = 2 + rng.normal(size=(n, 1)) + 0.3 * rng.normal(size=(n, 2))
+        lossy = X * (rng.random((n, 2)) >= rates)
+        tables.append((lossy, (lossy if follows_what_is_recorded else X).sum(axis=1) + rng.normal(size=n)))
+    return tables
+
+
+def test_a_loss_below_zero_contradicts_the_assumptions():
+    models = {"source": LinearRegression(), "closed form": ClosedFormRegressor()}
+    (X, y), (target, _) = recorded_labels(4_000, 3, follows_what_is_recorded=True)
+    with pytest.warns(UserWarning, match="'closed form' lies below zero, which none can"):
+        found = compare_target_risk(models, X, y, target, cv=3, random_state=0)
+    assert found.contradicted
+    assert found.best == "closed form"
+    assert found.choice == "source"
+    assert str(found).startswith("Keep 'source'.")
+    assert (found.table["upper"] >= found.table["lower"]).all()
+
+
+def test_true_labels_contradict_nothing():
+    models = {"source": LinearRegression(), "closed form": ClosedFormRegressor()}
+    (X, y), (target, _) = recorded_labels(4_000, 3, follows_what_is_recorded=False)
+    found = compare_target_risk(models, X, y, target, cv=3, random_state=0)
+    assert not found.contradicted
+    assert found.choice == "closed form"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dams._registry import export_late
 
 if TYPE_CHECKING:
+    from dams.datasets.ehr import EHR, simulate_ehr
     from dams.datasets.eicu.fiddle import load_fiddle
     from dams.datasets.eicu.simulator import simulate_eicu
     from dams.datasets.errors import RawDataError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # Resolved on first use: a configuration names data sets and reads none.
 _EXPORTS = {
+    "EHR": "dams.datasets.ehr",
     "FetchError": "dams.datasets.uci.download",
     "Fetched": "dams.datasets.uci.download",
     "RawDataError": "dams.datasets.errors",
@@ -24,10 +26,12 @@ _EXPORTS = {
     "load_sepsis": "dams.datasets.sepsis.patients",
     "load_uci": "dams.datasets.uci.recipes",
     "prepare_uci": "dams.datasets.uci.recipes",
+    "simulate_ehr": "dams.datasets.ehr",
     "simulate_eicu": "dams.datasets.eicu.simulator",
 }
 
 __all__ = [
+    "EHR",
     "FetchError",
     "Fetched",
     "RawDataError",
@@ -37,6 +41,7 @@ __all__ = [
     "load_sepsis",
     "load_uci",
     "prepare_uci",
+    "simulate_ehr",
     "simulate_eicu",
 ]
 

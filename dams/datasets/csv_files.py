@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,8 +20,12 @@ NO_VALUE = frozenset(
 )
 # Fields of a column of flags, as pandas, R and spreadsheets write them.
 TRUTH = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
+# Fields that are numbers, by whatever mark of decimals or thousands.
+NUMBER_LIKE = r"\s*[+-]?(?:[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?|inf|Infinity)\s*"
 # A message names at most so many columns.
 MOST_NAMES = 20
+# Where a file is; what `str` makes of it is its name in messages.
+PathLike = str | os.PathLike[str]
 
 
 def check_separator(separator: str) -> str:
@@ -31,7 +36,7 @@ def check_separator(separator: str) -> str:
 
 
 def read_text(
-    path: str | Path, *, separator: str = ",", choose: Callable[[list[str]], Sequence[str]] | None = None
+    path: PathLike, *, separator: str = ",", choose: Callable[[list[str]], Sequence[str]] | None = None
 ) -> pd.DataFrame:
     """Read a file with one header line; an empty field, or a word for one such as NA, is missing.
 
@@ -70,35 +75,68 @@ def read_text(
     return pd.DataFrame({name: text.mask(text.isin(NO_VALUE)) for name, text in parts.items()}, index=index)
 
 
-def read_header(path: str | Path, *, separator: str = ",") -> list[str]:
+def read_header(path: PathLike, *, separator: str = ",") -> list[str]:
     """Return the names of the columns; raise where one comes twice, or where there are none."""
     return _open(path, separator)[1]
 
 
-def numbers(text: pd.Series, path: str | Path, *, expected: str = "a number") -> pd.Series:
-    """Turn a column of `read_text` into floats, NaN where there is no value; one of True and False into 1 and 0."""
+def numbers(
+    text: pd.Series,
+    path: PathLike,
+    *,
+    expected: str = "a number",
+    decimal: str = ".",
+    expected_mark: str = "a number with a decimal {mark} and no {other}",
+) -> pd.Series:
+    """Turn a column of `read_text` into floats, NaN where there is no value; one of True and False into 1 and 0.
+
+    `decimal` is "." or ","; of a field with the other mark `expected_mark` is said.
+    """
+    marks = ("point", "comma") if decimal == "." else ("comma", "point")
     if text.dropna().isin(TRUTH.keys()).all():
         text = text.map(TRUTH)
-    values = pd.to_numeric(text, errors="coerce").astype("Float64").astype(np.float64)
+    plain = text if decimal == "." else text.mask(text.str.contains(".", regex=False)).str.replace(",", ".")
+    values = pd.to_numeric(plain, errors="coerce").astype("Float64").astype(np.float64)
     bad = text.notna() & ~np.isfinite(values)
     # Whether it marks decimals or thousands can't be told from the field.
-    if bad.any() and re.fullmatch(r"[+-]?[\d.]*,[\d.,]+", text[bad].iloc[0].strip()):
-        expected = "a number with a decimal point and no comma"
+    other = "," if decimal == "." else r"\."
+    if bad.any() and re.fullmatch(rf"[+-]?[\d.,]*{other}[\d.,]+", text[bad].iloc[0].strip()):
+        expected = expected_mark.format(mark=marks[0], other=marks[1], sign="," if decimal == "." else ".")
     refuse(text, bad, path, expected)
     return values
 
 
-def refuse(text: pd.Series, bad: pd.Series, path: str | Path, expected: str) -> None:
+def is_mostly_words(text: pd.Series) -> bool:
+    """Whether half or more of a column's recorded fields are no numbers, and not all of them flags."""
+    counts = text.value_counts()
+    levels = counts.index.to_series().astype("string")
+    if levels.isin(TRUTH.keys()).all():
+        return False
+    words = ~levels.str.fullmatch(NUMBER_LIKE).to_numpy(dtype=bool)
+    return bool(2 * counts[words].sum() >= counts.sum() > 0)
+
+
+def refuse(text: pd.Series, bad: pd.Series, path: PathLike, expected: str) -> None:
     """Raise for the first field of a column that is `bad`."""
     if bad.any():
         line, field = text.index[bad][0], text[bad].iloc[0]
         raise ValueError(f"{path}, line {line}, column {text.name!r}: got {field!r}, expected {expected}.")
 
 
-def _open(path: str | Path, separator: str) -> tuple[Iterator[tuple[int, list[str]]], list[str]]:
+def refuse_missing(path: PathLike) -> None:
+    """Raise where there is no file at a path."""
+    if not Path(path).exists():
+        # Python says no more than that; whoever wrote a path below another folder needs to know below which it is.
+        below = "" if Path(path).is_absolute() else f" below {Path.cwd()}, the folder that it is sought from"
+        raise FileNotFoundError(f"{path} does not exist{below}.")
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a CSV file.")
+
+
+def _open(path: PathLike, separator: str) -> tuple[Iterator[tuple[int, list[str]]], list[str]]:
     """Return the rows below the header, and the header."""
     check_separator(separator)
-    rows = _rows(Path(path), separator)
+    rows = _rows(path, separator)
     _, header = next(rows, (0, None))
     if header is None:
         raise ValueError(f"{path} is empty; expected a header line and rows below it.")
@@ -108,14 +146,9 @@ def _open(path: str | Path, separator: str) -> tuple[Iterator[tuple[int, list[st
     return rows, header
 
 
-def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: PathLike, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield every row that is not blank, with the line on which it starts."""
-    if not path.exists():
-        # Python says no more than that; whoever wrote a path below another folder needs to know below which it is.
-        below = "" if path.is_absolute() else f" below {Path.cwd()}, the folder that it is sought from"
-        raise FileNotFoundError(f"{path} does not exist{below}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a CSV file.")
+    refuse_missing(path)
     line = 0
     # Excel marks UTF-8 at the start of a file.
     with open(path, encoding="utf-8-sig", newline="") as stream:
@@ -128,7 +161,7 @@ def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
         except UnicodeDecodeError:
             raise ValueError(
                 f"{path} is not UTF-8 text. Save it as UTF-8 (in a spreadsheet: CSV UTF-8); for a file of an older "
-                f"program `iconv -f latin1 -t utf-8 {path.name} > new.csv` may do."
+                f"program `iconv -f latin1 -t utf-8 {Path(str(path)).name} > new.csv` may do."
             ) from None
         except csv.Error as error:
             raise ValueError(
@@ -137,7 +170,7 @@ def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
             ) from None
 
 
-def _uneven(path: str | Path, line: int, fields: list[str], header: list[str], separator: str) -> str:
+def _uneven(path: PathLike, line: int, fields: list[str], header: list[str], separator: str) -> str:
     if len(fields) == len(header) + 1 and fields[-1] == "":
         advice = f"It ends in {separator!r}: take that off, or end the header in it too."
     else:

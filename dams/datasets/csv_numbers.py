@@ -1,14 +1,16 @@
-"""Columns of numbers from CSV files, by pandas wherever it reads what `csv_files` would read."""
+"""Columns of numbers and of text from CSV files, by pandas wherever it reads what `csv_files` would read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
-from dams.datasets.csv_files import numbers, read_header, read_text
+from dams.datasets.csv_files import PathLike, is_mostly_words, numbers, read_header, read_text
 
 Array = np.ndarray
 
@@ -20,15 +22,40 @@ PLAIN_SEPARATORS = ",;\t|:"
 NEWLINE, RETURN, QUOTE = b'\n\r"'
 
 
-def read_numbers(
-    path: str | Path,
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a file.
+
+    Attributes
+    ----------
+    names : list of str
+        Columns of numbers, in the order in which they were asked for.
+    values : array of shape (n, d)
+        Their values, NaN where a field is empty.
+    words : dict
+        Columns of text by name, a Categorical each, missing where a field is empty.
+    """
+
+    names: list[str]
+    values: Array
+    words: dict[str, pd.Categorical]
+
+    def frame(self) -> pd.DataFrame:
+        """Return the numbers as a DataFrame that shares their memory."""
+        return pd.DataFrame(self.values, columns=self.names, copy=False)
+
+
+def read_columns(
+    path: PathLike,
     columns: Sequence[str],
     *,
-    ids: str | None = None,
+    text: Collection[str] = (),
+    or_text: bool = False,
     separator: str = ",",
-    expected: str = "a number",
-) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Read columns of numbers, NaN where a field has no value, and a column of text beside them.
+    decimal: str = ".",
+    **messages: str,
+) -> Columns:
+    """Read columns of numbers, NaN where a field has no value, and columns of text beside them.
 
     The result, and every refusal, is that of `read_text` and `numbers`, which read field by field. pandas reads files
     whose rows are all as long as the header, and columns in which it finds nothing but finite numbers or flags; the
@@ -37,48 +64,68 @@ def read_numbers(
     Parameters
     ----------
     columns : names of columns, in the order of the result
-    ids : name of a column of text, or None
-    expected : str
-        What a field must be, for messages.
+    text : names of columns
+        Columns, among the others or beside them, whose fields are text whatever they hold, such as ids.
+    or_text : bool
+        Whether a column of which half the recorded fields or more are no numbers is text; otherwise it is refused.
+    decimal : "." or ","
+    **messages : str
+        `expected` and `expected_mark` of `numbers`.
     """
+    wanted = [name for name in columns if name not in text]
     header = read_header(path, separator=separator)
     n_rows = _count_rows(Path(path), separator, len(header))
-    fast = None if n_rows is None else _read_fast(path, header, columns, ids, separator, n_rows)
+    fast = None if n_rows is None else _read_fast(path, header, wanted, list(text), separator, decimal, n_rows)
     if fast is None:
-        wanted = [*columns, *([] if ids is None else [ids])]
-        text = read_text(path, separator=separator, choose=lambda _: wanted)
-        values = {name: numbers(text[name], path, expected=expected) for name in columns}
-        return pd.DataFrame(values).reset_index(drop=True), None if ids is None else text[ids].reset_index(drop=True)
-    found, slow, names = fast
-    if slow:
-        text = read_text(path, separator=separator, choose=lambda _: slow)
-        for name in slow:
-            found[:, columns.index(name)] = numbers(text[name], path, expected=expected)
-    return pd.DataFrame(found, columns=list(columns), copy=False), names
+        fields = read_text(path, separator=separator, choose=lambda _: [*wanted, *text])
+        values = np.empty((len(fields), len(wanted)))
+        words = {name: _categories(fields[name]) for name in text}
+        slow = wanted
+    else:
+        values, slow, words = fast
+        if slow:
+            fields = read_text(path, separator=separator, choose=lambda _: slow)
+    for name in slow:
+        if or_text and is_mostly_words(fields[name]):
+            words[name] = _categories(fields[name])
+        else:
+            values[:, wanted.index(name)] = numbers(fields[name], path, decimal=decimal, **messages)
+    kept = [j for j, name in enumerate(wanted) if name not in words]
+    return Columns([wanted[j] for j in kept], values if len(kept) == len(wanted) else values[:, kept], words)
+
+
+def _categories(text: pd.Series) -> pd.Categorical:
+    return pd.Categorical(text.array.astype(object))
 
 
 def _read_fast(
-    path: str | Path, header: list[str], columns: Sequence[str], ids: str | None, separator: str, n_rows: int
-) -> tuple[Array, list[str], pd.Series | None] | None:
-    """Values, the columns that are to be read again with care, and the ids; None for a file that pandas can't read."""
-    places = [header.index(name) for name in columns]
-    place_of_ids = None if ids is None else header.index(ids)
-    wanted = {*places, *([] if place_of_ids is None else [place_of_ids])}
+    path: PathLike,
+    header: list[str],
+    columns: Sequence[str],
+    text: Sequence[str],
+    separator: str,
+    decimal: str,
+    n_rows: int,
+) -> tuple[Array, list[str], dict[str, pd.Categorical]] | None:
+    """Values, the columns that are to be read again with care, and the text; None for a file that pandas can't read."""
+    places, places_of_text = ([header.index(name) for name in names] for names in (columns, text))
+    wanted = {*places, *places_of_text}
     values = np.empty((n_rows, len(columns)))
     flags, others, slow = (np.zeros(len(columns), dtype=bool) for _ in range(3))
-    parts: list[pd.Series] = []
+    parts: dict[int, list[pd.Categorical]] = {place: [] for place in places_of_text}
     start = 0
     try:
         with pd.read_csv(
             path,
             sep=separator,
+            decimal=decimal,
             header=None,
             names=range(len(header)),
             skiprows=1,
             index_col=False,
             # To choose all of them would take time.
             usecols=None if len(wanted) == len(header) else sorted(wanted),
-            dtype=None if place_of_ids is None else {place_of_ids: "string"},
+            dtype=dict.fromkeys(places_of_text, "string"),
             compression=None,
             encoding="utf-8",
             low_memory=False,
@@ -87,7 +134,7 @@ def _read_fast(
             for chunk in chunks:
                 stop = start + len(chunk)
                 table, part = chunk[places], values[start:stop]
-                kinds = np.array([dtype.kind for dtype in table.dtypes])
+                kinds = np.array([dtype.kind for dtype in table.dtypes], dtype="U1")
                 usable = np.isin(kinds, list("biuf"))
                 part[:, usable] = table.loc[:, usable].to_numpy(dtype=float)
                 part[:, ~usable] = 0
@@ -95,8 +142,9 @@ def _read_fast(
                 finite = np.isfinite(part)
                 others |= usable & (kinds != "b") & finite.any(axis=0)
                 slow |= ~usable | (not finite.all() and np.isinf(part).any(axis=0))
-                if place_of_ids is not None:
-                    parts.append(chunk[place_of_ids])
+                for place, found in parts.items():
+                    # Few levels take little room; the text of all rows would not.
+                    found.append(_categories(chunk[place]))
                 start = stop
     except (ValueError, OverflowError):  # ParserError and UnicodeDecodeError are ValueErrors
         return None
@@ -104,7 +152,7 @@ def _read_fast(
         return None
     slow |= flags & others
     again = [name for name, careful in zip(columns, slow, strict=True) if careful]
-    return values, again, pd.concat(parts, ignore_index=True) if parts else None
+    return values, again, {header[place]: union_categoricals(found) for place, found in parts.items()}
 
 
 def _count_rows(path: Path, separator: str, n_fields: int) -> int | None:

@@ -1,4 +1,4 @@
-"""What readers of raw data raise."""
+"""Errors that readers of raw data raise."""
 
 
 class RawDataError(ValueError):

@@ -136,7 +136,7 @@ class Server:
         return Downloaded(path, url, digest, expected is not None)
 
     def _transfer(self, url: str, part: Path, remote: str) -> None:
-        """Fetch what lacks of a file."""
+        """Resume a partial download."""
         start = part.stat().st_size if part.exists() else 0
         # Compression on the way would make positions and lengths those of other bytes.
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})

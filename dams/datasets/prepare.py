@@ -20,7 +20,7 @@ def standardise(values: pd.Series) -> pd.Series:
 
 
 def reasons_to_drop(table: pd.DataFrame, *, rare: Collection[str]) -> dict[str, str]:
-    """Say why columns are dropped: a standard deviation of at most 0.05 or, of those in `rare`, too few nonzeros."""
+    """Return why columns are dropped: a standard deviation of at most 0.05 or, of those in `rare`, too few nonzeros."""
     deviations, frequencies = table.std(), (table != 0).mean()
     reasons = {}
     for name in table.columns:

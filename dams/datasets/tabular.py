@@ -21,7 +21,7 @@ class OwnTable:
     dropped: dict[str, str]
 
     def describe(self) -> str:
-        """Say what is left and what is not."""
+        """Describe in words which columns are kept and which are dropped."""
         rows, columns = self.covariates.shape
         kept = f"{rows:,} rows × {columns} column{'s' * (columns != 1)}"
         return f"{kept}; dropped: {_describe_dropped(self.dropped)}" if self.dropped else kept

@@ -18,10 +18,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from dams._columns import resolve_columns
 from dams._sklearn import HasMethods, Interval, fit_context
 from dams._validation import refuse_text_labels, warn_user
-from dams.estimators._base import NOT_GIVEN, read_rows, share_columns, target_or_warn, warn_if_constant
+from dams.estimators._base import (
+    NOT_GIVEN,
+    label_columns,
+    names_of,
+    read_rows,
+    read_target,
+    share_columns,
+    target_or_warn,
+    warn_if_constant,
+)
 from dams.estimators._resampler import Resampler
+from dams.estimators._safeguard import adjusting_helps
+from dams.estimators.wide import WIDE
 
 Array = np.ndarray
 
@@ -55,10 +67,12 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
         "estimator": [HasMethods(["fit", "predict"])],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
+        "safeguard": ["boolean"],
     }
 
     estimator: Any
     n_draws: int
+    safeguard: bool
     n_jobs: int | None
 
     @abstractmethod
@@ -111,11 +125,39 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
             X, checked, labels, X_target, self.n_draws, groups=groups, groups_target=groups_target
         )
         self.relative_missingness_ = self.filter_.relative_missingness_
+        self.choice_ = "adjusted"
+        if sample_weight is None and not self._trusts(checked, labels, X_target, draws, (groups, groups_target)):
+            self.choice_, draws = "source", [X if hasattr(X, "columns") else checked]
         for_base = self._with_weights(for_base, self.filter_.weights_)
         self.estimators_ = list(
             Parallel(n_jobs=self.n_jobs)(delayed(_fit)(clone(self.estimator), rows, labels, for_base) for rows in draws)
         )
         return self
+
+    def _trusts(self, X: Any, labels: Array, X_target: Any, draws: list[Any], groups: tuple[Any, Any]) -> bool:
+        """Whether the adjusted rows are used; a warning says where they are not."""
+        relative, d = self.relative_missingness_, X.shape[1]
+        adjusts = self.filter_.rates_.any() or self.filter_.filled_.any()
+        if not self.safeguard or relative is None or relative.anchored is not None or not adjusts or d > WIDE:
+            return True
+        target = read_target(self, X, X_target)
+        always = resolve_columns(self.filter_.always_recorded, d, names_of(self), parameter="always_recorded")
+        helps = adjusting_helps(
+            X,
+            label_columns(np.asarray(labels)),
+            target,
+            [read_rows(self, draw, reset=False) for draw in draws],
+            always=always,
+            doubtful=not relative.is_proper and not self.filter_.filled_.any(),
+            groups=groups,
+        )
+        if not helps:
+            warn_user(
+                "The model is fitted on the source rows as they are: a linear predictor is estimated to be no better "
+                "in the target if fitted on the adjusted ones. Use ClosedFormRegressor for a linear model, name "
+                "columns that are lost together in column_groups, or set safeguard=False to adjust all the same."
+            )
+        return helps
 
     def _for_base(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return what the base estimator's `fit` is given besides rows and labels."""

@@ -1,7 +1,8 @@
-"""What the adjusted estimators share: how rows are read, how source and target are compared, where draws come from."""
+"""Functions that the adjusted estimators share: reading rows, comparing source and target, streams of draws."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -83,6 +84,11 @@ def share_columns(estimator: BaseEstimator, other: BaseEstimator) -> None:
             setattr(estimator, name, getattr(other, name))
 
 
+def read_target(estimator: BaseEstimator, X: Any, X_target: Any) -> Any:
+    """Return the target covariates as float array or CSR matrix in the column order of the validated source X."""
+    return check_covariates(match_columns(X_target, names_of(estimator), X.shape[1]), name="X_target")
+
+
 def compare_with_target(
     estimator: BaseEstimator,
     X: Any,
@@ -103,7 +109,7 @@ def compare_with_target(
     The target covariates as float array or CSR matrix in the source's column order, and the estimate.
     """
     names = names_of(estimator)
-    target = check_covariates(match_columns(X_target, names, X.shape[1]), name="X_target")
+    target = read_target(estimator, X, X_target)
     counts = count_nonzero(X), count_nonzero(target)
     relative = from_tables(
         X,
@@ -158,3 +164,16 @@ def warn_if_constant(labels: np.ndarray) -> None:
             f"The label is constant ({labels[0, constant[0]]:g}): there is nothing to learn from the covariates. "
             "Check that y holds the labels you meant."
         )
+
+
+def label_columns(y: np.ndarray) -> np.ndarray:
+    """Labels as standardised columns: numbers as they are, classes that are no numbers one column each."""
+    columns = y.reshape(len(y), -1)
+    if columns.dtype.kind == "O":
+        with suppress(ValueError, TypeError):
+            columns = columns.astype(float)
+    if columns.dtype.kind not in "iuf":
+        columns = np.hstack([column[:, None] == np.unique(column) for column in columns.T])
+    columns = columns.astype(float)
+    spread = columns.std(axis=0)
+    return (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

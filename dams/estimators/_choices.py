@@ -25,7 +25,7 @@ def donor_forest(seed: int, **changes: Any) -> RandomForestRegressor:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the ablation of docs/two_way.md varies; the defaults are what is shipped.
+    """Choices that the ablation of docs/two_way.md varies; the defaults are those of the estimators.
 
     They are no parameters of `TwoWayFilter`: nobody has a reason to tune them. `two_way_draws` takes others.
     """

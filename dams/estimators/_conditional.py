@@ -155,7 +155,7 @@ class ConditionalLaw:
         return self._others[np.sort(np.argsort(-correlation, kind="stable")[:number])]
 
     def _linear(self, table: Array) -> Array:
-        """What is linear in rest: the labels' residuals, the value's regression, the probability's for every fold."""
+        """Features linear in rest: the labels' residuals, the value's regression, the probability's for every fold."""
         n_columns, n_labels = len(table), len(self._labels)
         linear = self._weights[:n_columns].T @ table
         linear += self._weights[n_columns:-1].T @ self._labels + self._weights[-1][:, None]

@@ -1,4 +1,4 @@
-"""What the two filters share: parameters, how they read rows, and `fit_resample`."""
+"""Common base of the two filters: parameters, reading of rows, and `fit_resample`."""
 
 from __future__ import annotations
 

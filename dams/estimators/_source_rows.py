@@ -60,7 +60,7 @@ class SourceRows:
             yield delete_at_random(copy, rates, rng, groups=together, overwrite=True)
 
     def _sparse_copy(self, fills: list[Filled], kept: Array) -> Any:
-        """What is filled was zero, so that fills are added. The mask is that of dense rows: a byte per entry."""
+        """Return rows with the fills added, which were zero. The mask is that of dense rows: a byte per entry."""
         old = self._X.tocoo()
         parts = [(old.data, *old.coords)]
         for _, columns, rows, donors in fills:

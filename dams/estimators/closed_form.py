@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,18 @@ from dams._sklearn import StrOptions, fit_context
 from dams._threads import few_threads
 from dams._validation import refuse_text_labels
 from dams.anchors import AnchoredRates, with_anchors
-from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn, warn_if_constant
+from dams.estimators._base import (
+    NOT_GIVEN,
+    compare_with_target,
+    names_of,
+    read_rows,
+    read_target,
+    target_or_warn,
+    warn_if_constant,
+)
 from dams.estimators._populations import Known, clearly_differ, moments_of, moments_of_folds
+from dams.estimators._together import groups_to_trust
+from dams.estimators.adjusted_moments import adjust_moments, join_moments
 from dams.estimators.anchored import fit_anchored, move_rows
 from dams.estimators.few_labels import correct_by_labels, read_target_labels
 from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments
@@ -27,33 +36,6 @@ from dams.estimators.wide import WIDE, fit_wide, is_wide
 from dams.least_squares import LinearFit, least_squares
 from dams.moments import Moments
 from dams.relative import RelativeMissingness
-
-
-def adjust_moments(
-    source: Moments, target: Moments, r: np.ndarray, *, gram: Gram = "pooled", groups: np.ndarray | None = None
-) -> Moments:
-    """Estimate the moments of labelled target data, algorithm 2 up to its last step.
-
-    E[X̃^tᵀY] = (1 − r) ⊙ E[X̃^sᵀY] can only come from the source. E[X̃^tᵀX̃^t] comes from the target, from the source by
-    the moments table, or from both weighted by sample size. (The paper prints r in place of 1 − r; its derivation two
-    lines above gives 1 − r.) `groups` numbers the columns that are lost together, as in `dams.moments.move_gram`.
-    """
-    return join_moments(source.moved(r, groups=groups), target, gram)
-
-
-def join_moments(moved: Moments, target: Moments, gram: Gram) -> Moments:
-    """Moments of labelled target data from those that were moved there and those of the target's covariates."""
-    if gram == "source":
-        return moved
-    covariates = target if gram == "target" else moved.pooled(target)
-    assert moved.label_mean is not None
-    # The intercept is a column of ones with r = 0, so the cross-moment is centred by the means that M itself holds.
-    return replace(
-        moved,
-        mean=covariates.mean,
-        covariance=covariates.covariance,
-        label_covariance=moved.cross - np.outer(covariates.mean, moved.label_mean),
-    )
 
 
 class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -86,9 +68,10 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     column_groups : list of lists of columns, or None
         Columns that are lost together, such as the tests of a lab panel or the levels of a category, by name or
         position. A group has one mask, so that E[X̃^t_i X̃^t_j] = (1 − r) E[X̃^s_i X̃^s_j] within it, and one r,
-        estimated from the rows in which any of its columns is not zero. Columns in no group are lost independently. If
-        groups are not known, the choice that `stabilise` makes turns to the target's Gram matrix, which is right
-        whatever is lost together.
+        estimated from the rows in which any of its columns is not zero. Columns in no group are lost independently. A
+        group that the two tables contradict is not used, with a warning (`dams.estimators._together`; not checked with
+        anchors). If groups are not known, the choice that `stabilise` makes turns to the target's Gram matrix, which is
+        right whatever is lost together.
     anchors : list of columns, mask or None
         Columns that both domains always record and on which loss, and the population, may depend, such as age or site.
         r and the weight of a source row are then smooth functions of its anchors (`dams.anchors`,
@@ -121,7 +104,18 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         What labelled target rows say of the adjustment, with a p-value, and how far they moved the coefficients, one
         per label; only where `fit` was given some.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in every estimator of scikit-learn.
+
+    See Also
+    --------
+    FilteredEstimator : Any model, where the target loses at least as much as the source.
+    TwoWayEstimator : Any model, with relative missingness of either sign.
+    infer_closed_form : Intervals for the coefficients.
+    Summary : Fit rows that do not fit into memory, or may not leave their place.
+
+    References
+    ----------
+    Zhou, Balakrishnan and Lipton, Domain Adaptation under Missingness Shift, AISTATS 2023, algorithm 2.
 
     Examples
     --------
@@ -135,10 +129,6 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     >>> model = ClosedFormRegressor().fit(source, y[:10_000], X_target=target)
     >>> round(float(model.score(target, y[10_000:])), 2)
     0.87
-
-    References
-    ----------
-    Zhou, Balakrishnan and Lipton, Domain Adaptation under Missingness Shift, AISTATS 2023, algorithm 2.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
@@ -204,19 +194,24 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         labels = np.asarray(y, dtype=float).reshape(len(y), -1)
         warn_if_constant(labels)
         X_target = target_or_warn(X_target)
-        columns = self._known_columns(X.shape[1])
+        columns = self._known_columns(X.shape[1], self.column_groups)
         resolve_row_groups(groups, X.shape[0], parameter="groups")
         self.__dict__.pop("label_check_", None)
         if X_target is None:
             if y_target is not None:
                 raise ValueError("y_target holds labels of target rows: give these as X_target.")
             return self._fit_folds(FoldedMoments.of(X, labels, n_folds=1), None, None, one_label=y.ndim == 1)
+        together = self.column_groups
+        if columns.groups is not None and self.anchors is None:
+            X_target = read_target(self, X, X_target)
+            together = groups_to_trust(X, X_target, columns.groups, names_of(self))
+            columns = self._known_columns(X.shape[1], together)
         target, relative = compare_with_target(
             self,
             X,
             X_target,
             always_recorded=self.always_recorded,
-            column_groups=self.column_groups,
+            column_groups=together,
             anchors=self.anchors,
             groups=groups,
             groups_target=groups_target,
@@ -268,17 +263,15 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         The coefficients are those of `fit` on all rows, up to rounding. With `stabilise` they are so where no two rows
         in different chunks have the same covariates, or ids were given as `groups`: folds are dealt by what a row
-        holds, and its copies, within a chunk, in turn. Otherwise folds differ in copies, and another choice may be made
-        where two are about as good. Tables of more than 500 columns are fitted by `fit` in another way, with fewer
-        candidates. What `fit` warns of by looking at values (columns that look centred, imputed or
-        like codes) is not seen in summaries.
+        holds, its copies within a chunk in turn. Otherwise another choice may be made where two are about as good.
+        Tables of more than 500 columns are fitted by `fit` with fewer candidates. Summaries do not show what `fit`
+        warns of by values: columns that look centred, imputed or like codes, and groups that are not lost together.
 
         Parameters
         ----------
         source, target : Summary
             The target's may be None, which means no shift: ordinary least squares.
         """
-        # Checked before the first look inside.
         refuse_unlike(source, target)
         if self.anchors is not None:
             raise ValueError("anchors need the rows, which summaries don't hold: use fit, or leave anchors out.")
@@ -287,7 +280,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if source.feature_names is not None and all(isinstance(name, str) for name in source.feature_names):
             self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
-        columns = self._known_columns(source.n_features)
+        columns = self._known_columns(source.n_features, self.column_groups)
         here = source.fold(columns)
         whole = here.merged()
         assert whole.label_mean is not None and whole.label_variance is not None
@@ -305,9 +298,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _n_folds(self) -> int:
         return N_FOLDS if self.stabilise else 1
 
-    def _known_columns(self, n_features: int) -> Columns:
+    def _known_columns(self, n_features: int, column_groups: Any) -> Columns:
         recorded = with_anchors(self.always_recorded, self.anchors, n_features, names_of(self))
-        always, groups = known_columns(recorded, self.column_groups, n_features, names_of(self))
+        always, groups = known_columns(recorded, column_groups, n_features, names_of(self))
         grouped = groups.max(initial=-1) + 1 < n_features
         return Columns(always if always.any() else None, groups if grouped else None)
 
@@ -385,13 +378,13 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # Eigenvalues of a wide table's matrix take an eighth of the time of its fit, so they wait until they are asked for.
     @property
     def rank_(self) -> int:
-        """The rank of the system that was solved."""
+        """Rank of M; below d, the solution is one of several."""
         check_is_fitted(self)
         return self._fit.rank
 
     @property
     def condition_(self) -> float:
-        """The condition number of the system that was solved."""
+        """Condition number of M in correlation form, the largest over the labels."""
         check_is_fitted(self)
         return self._fit.condition
 

@@ -48,7 +48,7 @@ CLEARLY = 0.05
 
 @dataclass(frozen=True, repr=False)
 class LabelCheck:
-    """What labelled target rows say of an adjustment.
+    """Result of testing an adjustment with labelled target rows.
 
     Attributes
     ----------

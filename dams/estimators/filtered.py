@@ -47,11 +47,12 @@ class MissingnessFilter(Resampler):
     filled_ : array of bool, shape (d,)
         All False: this filter only deletes.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in every estimator of scikit-learn.
 
     See Also
     --------
     TwoWayFilter : Also fills in what the target records better.
+    FilteredEstimator : A model fitted on the filtered rows.
 
     Examples
     --------
@@ -109,6 +110,10 @@ class FilteredEstimator(AveragedEstimator):
         Processes that fit the models of the draws; the result does not depend on it.
     random_state : int, Generator or None
         Seed of the masks. The base estimator keeps its own, the same in every draw.
+    safeguard : bool
+        Whether to fit on the source rows as they are, with a warning, where the adjustment is improper, or the target's
+        rows contradict it, and a linear predictor is estimated to gain nothing by it (`dams.estimators._safeguard`).
+        Not with anchors, weights or more than 500 columns.
 
     Attributes
     ----------
@@ -116,12 +121,20 @@ class FilteredEstimator(AveragedEstimator):
         One per draw; a single one where nothing is deleted.
     filter_ : MissingnessFilter
     relative_missingness_ : RelativeMissingness or None
+    choice_ : str
+        "adjusted", or "source" where the source rows were used as they are.
     classes_, coef_, intercept_, feature_importances_
         Where all of `estimators_` have them; of the last three the means.
 
     See Also
     --------
     TwoWayEstimator : For relative missingness of either sign.
+    ClosedFormRegressor : For linear models, without draws.
+    MissingnessFilter : The filter alone.
+
+    References
+    ----------
+    Zhou, Balakrishnan and Lipton, Domain Adaptation under Missingness Shift, AISTATS 2023, algorithm 1.
 
     Examples
     --------
@@ -136,10 +149,6 @@ class FilteredEstimator(AveragedEstimator):
     >>> model = FilteredEstimator(DecisionTreeRegressor(), random_state=0)
     >>> model.fit(source, y[:2_000], X_target=target).score(target, y[2_000:]) > 0.6
     True
-
-    References
-    ----------
-    Zhou, Balakrishnan and Lipton, Domain Adaptation under Missingness Shift, AISTATS 2023, algorithm 1.
     """
 
     def __init__(
@@ -152,6 +161,7 @@ class FilteredEstimator(AveragedEstimator):
         anchors: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        safeguard: bool = True,
     ):
         self.estimator = estimator
         self.n_draws = n_draws
@@ -160,6 +170,7 @@ class FilteredEstimator(AveragedEstimator):
         self.anchors = anchors
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.safeguard = safeguard
 
     def _make_filter(self) -> MissingnessFilter:
         return MissingnessFilter(

@@ -23,7 +23,7 @@ BLOCK = 2048
 
 @dataclass(frozen=True)
 class Columns:
-    """What is known of the columns: which are always recorded, and which are lost together.
+    """Knowledge of the columns: which are always recorded, and which are lost together.
 
     `groups` numbers the group of every column, None where each is lost on its own.
     """

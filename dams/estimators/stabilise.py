@@ -63,7 +63,8 @@ def fit_stabilised(
     estimates of E[X̃^tᵀX̃^t]. It is estimated fold by fold from held-out rows. T is the target's. G is the moved
     source's, which shares its sampling error with c, so that it cancels. But it is right only if columns are lost
     independently or in known groups, the target's whatever is lost together. So what the target's Gram matrix would
-    change in the mean over folds is added, as far as it exceeds one standard error.
+    change in the mean over folds is added, as far as it exceeds one standard error; and so is the square of what the
+    moved means miss of the target's, the error of the intercept.
 
     Where both matrices are well conditioned the closed form is a candidate as it is, elsewhere with θ and κ. One is
     left out if its matrix is not positive definite, on all rows or without a fold, or if it would explain more than
@@ -154,27 +155,55 @@ def _choose(
     plain = candidates.index(SOURCE)
     if not parts:
         return np.full(found.shape[2], plain)
-    risks, gaps = np.empty((2, len(parts), *found.shape[::2]))
+    risks = Risks(*np.empty((3, len(parts), *found.shape[::2])))
     for fold, (part, rows) in enumerate(zip(parts, held, strict=False)):
-        risks[fold], gaps[fold] = _held_out_risk(candidates, part.solve(candidates), part, rows)
+        risks.set_fold(fold, _held_out_risk(candidates, part.solve(candidates), part, rows))
     too_much = _explains_too_much(candidates, found, whole)
-    return choose_least_risk(risks, gaps, too_much, plain, whole.label_second, n)
+    return choose_least_risk(risks, too_much, plain, whole.label_second, n)
 
 
-def choose_least_risk(
-    risks: Array, gaps: Array, unusable: Array, plain: int, explained: Array, n: int | float
-) -> Array:
-    """Index of the candidate of least risk, one per label, from risks and gaps of shape (folds, candidates, k).
+@dataclass(frozen=True)
+class Risks:
+    """What held-out rows say of the candidates, each (folds, candidates, k).
+
+    `risk` is the target risk over that of the first candidate; `gap` its change if the target's Gram matrix replaces
+    the moved source's; `missed` the square of what the moved means miss of the target's, the error of the intercept.
+    """
+
+    risk: Array
+    gap: Array
+    missed: Array
+
+    def set_fold(self, fold: int, values: tuple[Array, Array, Array]) -> None:
+        """Set what one fold says."""
+        self.risk[fold], self.gap[fold], self.missed[fold] = values
+
+    def against(self, which: int) -> tuple[Array, Array]:
+        """Mean risk over that of one candidate, and its standard error, each (candidates, k).
+
+        The gap and the error of the intercept count as far as they exceed one standard error.
+        """
+        mean, error = mean_and_error(self.risk - self.risk[:, [which]])
+        gap, doubt = mean_and_error(self.gap - self.gap[:, [which]])
+        beyond = np.maximum(np.abs(gap) - doubt, 0)
+        missed, unsure = mean_and_error(self.missed)
+        missed = np.maximum(missed - unsure, 0)
+        mean = mean + np.sign(gap) * beyond + missed - missed[which]
+        return mean, np.hypot(error, np.where(beyond > 0, doubt, 0))
+
+
+def choose_least_risk(risks: Risks, unusable: Array, plain: int, explained: Array, n: int | float) -> Array:
+    """Index of the candidate of least risk, one per label.
 
     `plain` is the candidate to beat, `explained` what there is to explain of each label, and n the fewer rows of both
     domains. Candidates without a risk in some fold are unusable too.
     """
-    unusable = ~np.isfinite(risks).all(axis=0) | unusable
+    unusable = ~np.isfinite(risks.risk).all(axis=0) | unusable
     rounding = ROUNDING * explained
-    risk, error = against(risks, gaps, 0)
+    risk, error = risks.against(0)
     bound = np.where(unusable, np.inf, risk + error)
     best = np.argmax(bound <= bound.min(axis=0) + rounding, axis=0)
-    risk, error = against(risks, gaps, plain)
+    risk, error = risks.against(plain)
     bound = risk + (1 + FEW_ROWS / n) * error
     helps = np.take_along_axis(bound, best[None], axis=0)[0] < -rounding
     return np.where(helps, best, plain)
@@ -191,27 +220,26 @@ def _without(source: FoldedMoments, target: FoldedMoments, whole: System, fold: 
 
 def _held_out_risk(
     candidates: Sequence[Candidate], coef: Array, part: System, held: Held | System
-) -> tuple[Array, Array]:
-    """Target risk of coefficients (candidates, d, k) over that of the first, and its change if G is the target's."""
+) -> tuple[Array, Array, Array]:
+    """What the fields of `Risks` are for one fold, from coefficients (candidates, d, k) without it."""
     start, steps = coef[0], coef - coef[0]
     moved, cross = held.moved(1.0)
     gram = held.there
     risk = np.einsum("cdk,cdk->ck", steps, gram @ steps - 2 * (cross - moved @ start))
     gap = 2 * np.einsum("cdk,dk->ck", steps, (gram - moved) @ start)
+    missed = np.zeros_like(risk)
     if part.setting.fit_intercept:
-        # Its intercept is the source's. Two estimates of the bias, as the square of one would count its noise.
+        # Two estimates of the bias, as the square of one would count its noise. Of the moved means it is zero unless
+        # columns were wrongly said to go together; means of what is never lost say nothing of that. `SOURCE` has the
+        # source's own intercept.
+        lossy = (part.r != 0).reshape(-1, len(start)).any(axis=0)
+        biases = [(lossy * (rows.target.mean - rows.moved_mean)) @ coef for rows in (held, part)]
+        missed = biases[0] * biases[1]
         plain = candidates.index(SOURCE)
         biases = [rows.gap_of_means(coef[plain]) for rows in (held, part)]
         risk[plain] += biases[0] * biases[1]
-    return risk, gap
-
-
-def against(risks: Array, gaps: Array, which: int) -> tuple[Array, Array]:
-    """Mean risk over that of one candidate, and its standard error, each (candidates, k)."""
-    mean, error = mean_and_error(risks - risks[:, [which]])
-    gap, doubt = mean_and_error(gaps - gaps[:, [which]])
-    beyond = np.maximum(np.abs(gap) - doubt, 0)
-    return mean + np.sign(gap) * beyond, np.hypot(error, np.where(beyond > 0, doubt, 0))
+        missed[plain] = 0
+    return risk, gap, missed
 
 
 def mean_and_error(values: Array) -> tuple[Array, Array]:

@@ -60,6 +60,10 @@ class Summary:
     feature_names : list or None
         Names of the columns, if they came in a DataFrame.
 
+    See Also
+    --------
+    ClosedFormRegressor : Its `fit_summaries` fits a model to two of these.
+
     Examples
     --------
     >>> import numpy as np

@@ -38,7 +38,7 @@ class Candidate:
 
     @property
     def step(self) -> tuple[float, float, float]:
-        """What the matrix of an adjusted candidate depends on."""
+        """Return what the matrix of an adjusted candidate depends on."""
         return self.caution, self.weight, self.ridge
 
 
@@ -47,7 +47,7 @@ SOURCE = Candidate("source")
 
 @dataclass(frozen=True)
 class Setting:
-    """What all systems share. With an intercept second moments are centred: a constant in the labels moves it alone."""
+    """Shared by all systems. With an intercept second moments are centred: a constant in the labels moves it alone."""
 
     fit_intercept: bool
     groups: Array | None
@@ -161,17 +161,22 @@ class Held:
     """The rows of a fold, moved by the r of all rows."""
 
     def __init__(self, whole: System, rows: tuple[Moments, Moments]):
-        self._whole, self._rows = whole, rows
-        self.there = whole.setting.second(rows[1])
+        self._whole, (self.source, self.target) = whole, rows
+        self.there = whole.setting.second(self.target)
+
+    @property
+    def moved_mean(self) -> Array:
+        """Means of the source's covariates, moved by r."""
+        return (1 - self._whole.r) * self.source.mean
 
     def moved(self, theta: float) -> tuple[Array, Array]:
         """Second moments and cross-moment of the source, moved by r as a whole, θ = 1."""
         assert theta == 1
-        return self._whole.setting.move(self._rows[0], self._whole.r)
+        return self._whole.setting.move(self.source, self._whole.r)
 
     def gap_of_means(self, coef: Array) -> Array:
         """How much more the source's predictor expects of the target's rows than the label's mean there."""
-        return (self._rows[1].mean - self._rows[0].mean) @ coef
+        return (self.target.mean - self.source.mean) @ coef
 
 
 def label_mean_of(moments: Moments) -> Array:

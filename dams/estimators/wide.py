@@ -19,7 +19,7 @@ import numpy as np
 from dams.conjugate import Factor, Product, conjugate_gradients
 from dams.estimators.folded_rows import FoldedRows
 from dams.estimators.folds import N_FOLDS, Columns
-from dams.estimators.stabilise import StabilisedFit, choose_least_risk, mean_and_error
+from dams.estimators.stabilise import Risks, StabilisedFit, choose_least_risk, mean_and_error
 from dams.estimators.systems import SOURCE, Candidate, Gram, share_undone, shares_to_undo, variance_of_r
 from dams.least_squares import solve_definite, solve_symmetric
 from dams.moments import move_covariance, move_gram
@@ -98,6 +98,7 @@ class _Fits:
         self.found: list[Array] = []
         self.risks: list[Array] = []  # (folds, k) each
         self.gaps: list[Array] = []
+        self.missed: list[Array] = []
         self._cache: dict[Candidate, tuple[Array, Array]] = {}  # coefficients that other candidates use
         counts = source.counts.sum(axis=0), target.counts.sum(axis=0)
         self.variance = variance_of_r(r, counts, (source.n, target.n))
@@ -177,9 +178,10 @@ class _Fits:
         coefs = [self.fit(candidate) for candidate in candidates]
         self.candidates.extend(candidates)
         self.found.extend(whole for whole, _ in coefs)
-        risks, gaps = self.held_out_risk(candidates, np.stack([without for _, without in coefs]))
+        risks, gaps, missed = self.held_out_risk(candidates, np.stack([without for _, without in coefs]))
         self.risks.extend(risks)
         self.gaps.extend(gaps)
+        self.missed.extend(missed)
 
     def fit(self, candidate: Candidate) -> tuple[Array, Array]:
         """Coefficients on all rows, (d, k), and without each fold, (d, folds, k)."""
@@ -207,15 +209,15 @@ class _Fits:
         steps[:, indefinite] = np.nan
         return calm + step, calm_without + steps
 
-    def held_out_risk(self, candidates: Sequence[Candidate], coefs: Array) -> tuple[Array, Array]:
-        """Risks and gaps as in `dams.estimators.stabilise`, (candidates, folds, k).
+    def held_out_risk(self, candidates: Sequence[Candidate], coefs: Array) -> tuple[Array, Array, Array]:
+        """What `dams.estimators.stabilise.Risks` holds, each (candidates, folds, k).
 
         Coefficients have the shape (candidates, d, folds, k).
         """
         source, target, r = self.source, self.target, self.r
         keep = 1 - r
         n_candidates, d, _, k = coefs.shape
-        risks, gaps = np.empty((2, n_candidates, self.n_folds, k))
+        risks, gaps, missed = np.zeros((3, n_candidates, self.n_folds, k))
         start_of_all = self._cache[Candidate("filter")][1]
         for fold in range(self.n_folds):
             start = start_of_all[:, fold]
@@ -231,13 +233,23 @@ class _Fits:
             risks[:, fold] = quadratic - 2 * (np.einsum("cdk,dk->ck", steps, cross) - moved)
             both = np.einsum("nck,nk->ck", there[:, 1:], there[:, 0]) / target.sizes[fold]
             gaps[:, fold] = 2 * (both - moved)
-            if source.intercept and SOURCE in candidates:
-                plain = coefs[candidates.index(SOURCE), :, fold]
-                held = (target.means[fold] - source.means[fold]) @ plain
-                risks[candidates.index(SOURCE), fold] += held * (
-                    (target.means_without[fold] - source.means_without[fold]) @ plain
+            if source.intercept:
+                # Errors of the intercepts, as in `dams.estimators.stabilise`.
+                plain = np.array([candidate == SOURCE for candidate in candidates])[:, None]
+                means = source.means[fold], source.means_without[fold]
+                there_means = target.means[fold], target.means_without[fold]
+                # Means of what is never lost say nothing of the moved ones.
+                moved_means = tuple(
+                    np.where(r == 0, there, kept * mean)
+                    for kept, mean, there in zip((keep, 1 - self.r_without[fold]), means, there_means, strict=True)
                 )
-        return risks, gaps
+                as_is, adjusted = (
+                    np.prod([(a - b) @ coefs[:, :, fold] for a, b in zip(there_means, guess, strict=True)], axis=0)
+                    for guess in (means, moved_means)
+                )
+                risks[:, fold] += np.where(plain, as_is, 0.0)
+                missed[:, fold] = np.where(plain, 0.0, adjusted)
+        return risks, gaps, missed
 
     def contradicted(self) -> bool:
         """Whether held-out target rows contradict the moved source's second moments, for any label."""
@@ -259,14 +271,8 @@ class _Fits:
         cross = (1 - self.r)[:, None] * self.cross
         quadratic = spread.reshape(len(found), -1) - 2 * np.einsum("cdk,dk->ck", found, cross)
         too_much = (explained + quadratic < 0) & adjusted[:, None]
-        return choose_least_risk(
-            np.stack(self.risks, axis=1),
-            np.stack(self.gaps, axis=1),
-            too_much,
-            plain,
-            explained,
-            min(self.source.n, self.target.n),
-        )
+        risks = Risks(*(np.stack(values, axis=1) for values in (self.risks, self.gaps, self.missed)))
+        return choose_least_risk(risks, too_much, plain, explained, min(self.source.n, self.target.n))
 
 
 def _diagonal(side: FoldedRows, together: Any, mean: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What cells cost, by measurement, so that jobs are of one length and the longest start first.
+"""Measured costs of cells, so that jobs are of one length and the longest start first.
 
 Only the cutting of work into jobs depends on it, never a result. `benchmarks/README.md` has the measurements.
 """

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dams.datasets.registry import is_scenario
 from dams.experiments.costs import cell_seconds, cells_a_job
 from dams.experiments.methods import METHODS
 from dams.missingness import FreeRates, NestedRates, OpposingRates
@@ -22,7 +23,7 @@ BLOCK = "{study}/{dataset}-{group}-{number}"
 
 @dataclass(frozen=True)
 class CellKey:
-    """What names a cell. All its random numbers follow from these names and the seed."""
+    """Names that identify a cell. All its random numbers follow from these names and the seed."""
 
     dataset: str
     regime: str
@@ -86,7 +87,7 @@ class Block:
 
     @property
     def wildcards(self) -> dict[str, str]:
-        """What tells it from the other blocks of a run."""
+        """Names that distinguish it from the other blocks of a run."""
         return {"study": self.study, "dataset": self.dataset, "group": self.group, "number": f"{self.number:04d}"}
 
     @property
@@ -159,3 +160,41 @@ def blocks(config: Config) -> Iterator[Block]:
                 size = config.block_size.get(group) or cells_a_job(len(cells), whole.cell_seconds)
                 for number, start in enumerate(range(0, len(cells), size)):
                     yield replace(whole, number=number, cells=tuple(cells[start : start + size]))
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """A cell to look at, as the study of that name builds it; `rows` is the sample size of a scenario, else 0."""
+
+    study: str
+    key: CellKey
+    rows: int
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The first columns of every row."""
+        key = self.key
+        return {"study": self.study, "dataset": key.dataset, "regime": key.regime, "epsilon": key.epsilon}
+
+
+def cells_to_diagnose(config: Config) -> list[Diagnosed]:
+    """Draw 0 of every data set and regime, of several ε the first; a cell that studies share is there once."""
+    found: dict[tuple[CellKey, int], Diagnosed] = {}
+    for name, study in config.studies.items():
+        for dataset in study.datasets:
+            rows = study.rows if is_scenario(dataset) else 0
+            keys: dict[str, CellKey] = {}
+            for key in cell_keys(study, dataset, 1):
+                keys.setdefault(key.regime, key)
+            for key in keys.values():
+                found.setdefault((key, rows), Diagnosed(name, key, rows))
+    return list(found.values())
+
+
+def names_in_order(studies: Iterable[Study]) -> dict[str, list[str]]:
+    """Names of data sets and regimes as a configuration lists them."""
+    studies = list(studies)
+    return {
+        "dataset": list(dict.fromkeys(name for study in studies for name in study.datasets)),
+        "regime": list(dict.fromkeys(regime.name for study in studies for regime in study.regimes)),
+    }

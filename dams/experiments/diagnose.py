@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,20 +13,16 @@ from threadpoolctl import threadpool_limits
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.datasets.eicu.names import Scenario
 from dams.datasets.eicu.simulator import simulate_eicu_table
-from dams.datasets.registry import is_scenario
 from dams.diagnostics import check_ucar
-from dams.estimators.closed_form import adjust_moments
+from dams.estimators.adjusted_moments import adjust_moments
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
-from dams.experiments.design import CellKey, Label, cell_keys
+from dams.experiments.design import Diagnosed, Label
 from dams.experiments.eicu.run import describe_relative_missingness
 from dams.experiments.records import as_text
 from dams.experiments.seeding import generator
 from dams.least_squares import correlation_form, least_squares
 from dams.moments import relative_rates
 from dams.relative import estimate_relative_missingness
-
-if TYPE_CHECKING:
-    from dams.experiments.config import Config
 
 # The covariates of a cell do not depend on its labels.
 LABELS = (Label("random_linear"),)
@@ -39,35 +34,6 @@ FAMILIES = ("pairs", "values", "bounds", "absences")
 ABOUT_R = ["r", "lower", "upper", "q_source", "q_target", "improper"]
 # Points of the curve that shows how the statistics are spread.
 LEVELS = np.linspace(0, 8, 81)
-
-
-@dataclass(frozen=True)
-class Diagnosed:
-    """A cell to look at, as the study of that name builds it; `rows` is the sample size of a scenario, else 0."""
-
-    study: str
-    key: CellKey
-    rows: int
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """The first columns of every row."""
-        key = self.key
-        return {"study": self.study, "dataset": key.dataset, "regime": key.regime, "epsilon": key.epsilon}
-
-
-def cells_to_diagnose(config: Config) -> list[Diagnosed]:
-    """Draw 0 of every data set and regime, of several ε the first; a cell that studies share is there once."""
-    found: dict[tuple[CellKey, int], Diagnosed] = {}
-    for name, study in config.studies.items():
-        for dataset in study.datasets:
-            rows = study.rows if is_scenario(dataset) else 0
-            keys: dict[str, CellKey] = {}
-            for key in cell_keys(study, dataset, 1):
-                keys.setdefault(key.regime, key)
-            for key in keys.values():
-                found.setdefault((key, rows), Diagnosed(name, key, rows))
-    return list(found.values())
 
 
 def diagnose_cells(

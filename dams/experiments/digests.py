@@ -1,4 +1,4 @@
-"""What each job vouches for: the SHA-256 of its outputs, in a file that `sha256sum --check` reads too."""
+"""Digests of each job: the SHA-256 of its outputs, in a file that `sha256sum --check` reads too."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _read_timings(path: str | Path) -> pd.DataFrame:
 
 
 def keys_of(block: Block) -> list[tuple[Any, ...]]:
-    """What the rows of a block are about, in the columns `KEYS`."""
+    """Keys of the rows of a block, in the columns `KEYS`."""
     return [
         (
             *(block.study, cell.dataset, cell.regime, cell.epsilon, label.kind),

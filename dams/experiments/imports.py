@@ -12,7 +12,7 @@ from pathlib import Path
 from dams._files import sha256_of
 
 # What a registry names, such as "dams.stats:function", or a package exports, such as "dams.stats", is imported late.
-_REGISTERED = re.compile(r"(dams(?:\.\w+)+)(?::\w+)?")
+_REGISTERED = re.compile(r"""(["'])(dams(?:\.\w+)+)(?::\w+)?\1""")
 # Data that a module reads lie beside it.
 _DATA = {".yaml", ".csv", ".css", ".js", ".jinja"}
 
@@ -28,9 +28,8 @@ def files_behind(script: str | Path, root: str | Path = ".", also: Iterable[str]
     waiting = [frozenset(also), _names(Path(script))]
     while waiting:
         for name in waiting.pop():
-            stem = name.replace(".", "/")
-            for file in (f"{stem}.py", f"{stem}/__init__.py"):
-                if file not in found and (Path(root) / file).is_file():
+            for file in _files_of(name, Path(root)):
+                if file not in found:
                     found.add(file)
                     waiting.append(_names(Path(root) / file))
     return sorted(found.union(*(_data_in(Path(root), folder) for folder in {str(Path(file).parent) for file in found})))
@@ -50,6 +49,13 @@ def _digest(path: Path) -> str:
 
 
 @cache
+def _files_of(name: str, root: Path) -> tuple[str, ...]:
+    """Files of a module or package of that name."""
+    stem = name.replace(".", "/")
+    return tuple(file for file in (f"{stem}.py", f"{stem}/__init__.py") if (root / file).is_file())
+
+
+@cache
 def _data_in(root: Path, folder: str) -> frozenset[str]:
     return frozenset(f"{folder}/{path.name}" for path in (root / folder).iterdir() if path.suffix in _DATA)
 
@@ -58,25 +64,28 @@ def _data_in(root: Path, folder: str) -> frozenset[str]:
 @cache
 def _names(path: Path) -> frozenset[str]:
     """Names in a file that may be modules of dams."""
-    names: set[str] = set()
-    for node in _executed(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    names = {match[2] for match in _REGISTERED.finditer(text)}
+    for node in _statements(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             # What is imported from a package may be one of its modules.
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names |= {match[1] for match in [_REGISTERED.fullmatch(node.value)] if match}
     return frozenset(name for name in names if name.split(".")[0] == "dams")
 
 
-def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those that only a type checker reads."""
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements but those that only a type checker reads; expressions, most of a tree, hold no import."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         yield node
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             waiting.extend(node.orelse)
-        else:
-            waiting.extend(ast.iter_child_nodes(node))
+            continue
+        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+            found = getattr(node, part, None)
+            # A conditional expression has a body too, which is no list.
+            if isinstance(found, list):
+                waiting.extend(found)

@@ -24,7 +24,7 @@ def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None
 
 
 def describe_inputs(run: Config, *, source: str = "the configuration") -> list[str]:
-    """Say of every own table what is left of it; refuse what can't be used, all of it at once."""
+    """Describe what is kept of every table of the user; refuse what can't be used, all of it at once."""
     lines, mistakes = [], []
     for name, table in run.datasets.items():
         try:

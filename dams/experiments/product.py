@@ -1,4 +1,4 @@
-"""What a product of a run is: one content that a rule makes, its files, and what is said of it."""
+"""A product of a run: one content that a rule makes, its files, and what is said of it."""
 
 from __future__ import annotations
 

@@ -7,17 +7,19 @@ its name in dams/report/outputs, and a line in OUTPUTS.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments import design
+from dams.experiments.beyond.names import EICU
+from dams.experiments.beyond_products import BEYOND_PART, BEYOND_PRODUCTS, DRAW
 from dams.experiments.product import SUFFIXES, Cases, Output, Part, Product
 from dams.experiments.sepsis_products import SEPSIS_PART, SEPSIS_PRODUCTS
 
 if TYPE_CHECKING:
-    from dams.experiments.config import Config, Study
+    from dams.experiments.config import Config
 
 OUTPUTS: dict[str, Output] = {
     "table1": Output(
@@ -40,14 +42,15 @@ OUTPUTS: dict[str, Output] = {
     ),
     "error_against_distance": Output(
         "figure",
-        "Target MSE/Var(Y) of linear predictors against the distance between source and target rates, with a line for "
-        "each regime; points are the first hundred rate draws of each. Below, how far it lies above the oracle's in "
-        "the same cells.",
+        "Figure 2b: target MSE/Var(Y) of linear predictors against the distance between source and target rates, with "
+        "a line and its interval for each regime; dots are its first hundred rate draws. Second row: excess over the "
+        "oracle in the same cells.",
         model="linear",
     ),
     "error_against_epsilon": Output(
         "figure",
-        "Target MSE/Var(Y) of linear predictors as source and target rates oppose each other.",
+        "Figure 2a: target MSE/Var(Y) of linear predictors as source and target rates oppose each other, "
+        "mˢ = [1 − ε, ε] and mᵗ = [ε, 1 − ε]; bands are intervals.",
         regime="opposing",
         model="linear",
     ),
@@ -58,6 +61,7 @@ PARTS: dict[str, Part] = {
     "theory": Part("Theory", "The paper's statements, each checked on cases drawn anew"),
     "eicu": Part("eICU", "Mortality in two hospitals"),
     "sepsis": SEPSIS_PART,
+    "beyond": BEYOND_PART,
     # A comparison of records; it has no files of its own.
     "two_way": Part("Two-way adjustment", "Deletion and restoration together, for rates of either order"),
     "diagnostics": Part("Diagnostics", "Whether values are lost completely at random"),
@@ -85,8 +89,10 @@ def _each_block(config: Config) -> Iterator[dict[str, str]]:
 
 
 def _each_table_of_covariates(config: Config) -> list[dict[str, str]]:
-    names = dict.fromkeys(name for study in config.studies.values() for name in study.datasets)
-    return [{"dataset": name} for name in names if not is_scenario(name)]
+    names = [name for study in config.studies.values() for name in study.datasets]
+    if config.beyond:
+        names += [name for name in config.beyond.datasets if name != EICU]
+    return [{"dataset": name} for name in dict.fromkeys(names) if not is_scenario(name)]
 
 
 def _each_output(kind: str) -> Cases:
@@ -189,6 +195,7 @@ MANIFEST: dict[str, Product] = {
     # Whether the files were simulated: all that is made of these results says so.
     "eicu_cohort": Product("run_eicu", "eicu/cohort", cases=_with_eicu, formats=("json",)),
     **SEPSIS_PRODUCTS,
+    **BEYOND_PRODUCTS,
     "verdicts": Product(
         "diagnose_cells",
         "diagnostics/verdicts",
@@ -213,7 +220,7 @@ MANIFEST: dict[str, Product] = {
         "diagnostics/relative_missingness",
         "figure",
         "Relative missingness",
-        "Estimated 1 − r against the true one, one mark a feature: intervals should touch the line. Right of the "
+        "Estimated 1 − r against the true one, one mark per feature: intervals should touch the line. Right of the "
         "dotted line the target records more than the source.",
         **_CELLS,
         **_WITH_DATA,
@@ -260,8 +267,9 @@ MANIFEST: dict[str, Product] = {
         "figures/published_against_measured",
         "figure",
         "Printed against measured",
-        "Scores as printed against scores measured. On the dotted line they agree; bars are intervals of the "
-        "difference, which count the chance in both runs.",
+        "Scores as printed, with their printed intervals, against scores measured, with ours. On the dotted line they "
+        "agree. The printed intervals take crossed runs for independent ones and are too short (erratum E5); verdicts "
+        "rest on the chance in both runs.",
         cases=_with_studies,
     ),
     "design_scatter": Product(
@@ -269,9 +277,9 @@ MANIFEST: dict[str, Product] = {
         "figures/design_scatter",
         "figure",
         "How widely designs scatter",
-        "Where the mean of linear predictors lies over the stated design of 50 rate draws and 10 β, and over designs "
-        "of a single pair of rates and 5 β. Crosses are the printed numbers. It shows how sensitive they are, not how "
-        "they were made (erratum E8).",
+        "Where the mean of linear predictors lies over the stated design of 50 rate draws and 10 β, with the chance in "
+        "both runs (thick), and over designs of a single pair of rates and 5 β (thin). Crosses are the printed "
+        "numbers. It shows how sensitive they are, not how they were made (erratum E8).",
         cases=_with_studies,
     ),
     "provenance": Product("write_provenance", "provenance", "page", formats=("json",)),
@@ -282,6 +290,7 @@ MANIFEST: dict[str, Product] = {
 _JOBS = {
     "run_block": f"run_block/{design.BLOCK}",
     "prepare_data": "prepare_data/{dataset}",
+    "run_beyond": f"run_beyond/{DRAW}",
     "write_table": "write_table/{output}",
     "draw_figure": "draw_figure/{output}",
 }
@@ -384,16 +393,7 @@ def study_outputs(config: Config) -> list[StudyOutput]:
             name,
             tuple(studies),
             dataset,
-            names_in_order(config.studies[study] for study in studies),
+            design.names_in_order(config.studies[study] for study in studies),
         )
         for (name, dataset), studies in asking.items()
     ]
-
-
-def names_in_order(studies: Iterable[Study]) -> dict[str, list[str]]:
-    """Names of data sets and regimes as a configuration lists them."""
-    studies = list(studies)
-    return {
-        "dataset": list(dict.fromkeys(name for study in studies for name in study.datasets)),
-        "regime": list(dict.fromkeys(regime.name for study in studies for regime in study.regimes)),
-    }

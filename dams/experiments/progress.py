@@ -1,4 +1,4 @@
-"""What a running job tells: progress to the terminal, everything to its log file."""
+"""Messages of a running job: progress to the terminal, everything to its log file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class Progress:
-    """Say how far a job is and how long it may take, at most every `every` seconds."""
+    """Report how far a job is and how long it may take, at most every `every` seconds."""
 
     def __init__(self, name: str, total: int, *, every: float = 10.0):
         self.name, self.total, self.every = name, total, every

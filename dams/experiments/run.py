@@ -88,7 +88,7 @@ def _run_cell(block: Block, cell: Cell) -> Iterator[tuple[list[dict[str, Any]], 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a method made of a cell, for the labels of these numbers."""
+    """Samples that a method made of a cell, for the labels of these numbers."""
 
     labels: np.ndarray
     train: Training
@@ -110,7 +110,7 @@ def _prepare(block: Block, cell: Cell, name: str) -> list[Prepared] | Exception:
 
 
 def _is_of_the_machine(error: Exception) -> bool:
-    """Whether a fault is none of the fit's own: a package, memory or disk that lacks.
+    """Whether a fault is none of the fit's own: a missing package, or too little memory or disk.
 
     It may be gone the next time, so it stops the job, which is then run again; a record would stand for ever.
     """

@@ -22,10 +22,11 @@ SEPSIS_PART = Part(
         "From one hospital to the other everything differs: whom they treat, whom they measure, and how often patients "
         "turn septic.",
         "What a hospital should do: compare what both places always record, age and sex at least, before anything "
-        "else. If these agree, adapt with the closed form and its defaults, also where whole panels are lost at once. "
-        "If they differ, zeros tell of other patients as much as of other records: keep the predictor as it is, record "
-        "what was measured beside what was found, and label some hundreds of patients for a check; some hundreds alone "
-        "are too few to learn from.",
+        "else. If these agree, let compare_target_risk choose, or adapt with the closed form and its defaults, also "
+        "where whole panels are lost at once. If they differ, zeros tell of other patients as much as of other "
+        "records: keep the predictor as it is, record what was measured beside what was found, and label some hundreds "
+        "of patients. Given to the closed form, these say whether it is wrong, and correct it; alone they are too few "
+        "to learn from.",
     ),
     optional=True,
 )
@@ -109,6 +110,16 @@ SEPSIS_PRODUCTS: dict[str, Product] = {
         "Checks of UCAR",
         "check_ucar between the hospitals, which differ in whom they treat, in whom they measure and in what they "
         "order together.",
+        **_SEPSIS,
+    ),
+    "sepsis_risks": Product(
+        "run_sepsis",
+        "sepsis/risks",
+        "data",
+        "Estimated risks",
+        "MSE/Var(Y) in the other hospital as compare_target_risk estimates it without labels of that hospital, with "
+        "95 % intervals, beside the truth; what it would choose, and how far each is above the source predictor. It "
+        "assumes one population, which check_ucar denies here.",
         **_SEPSIS,
     ),
     "sepsis_cohort": Product(

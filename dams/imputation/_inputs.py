@@ -1,4 +1,4 @@
-"""What an imputer is given: which entries are missing, which columns hold categories, in what units, what to guess."""
+"""Input of an imputer: missing entries, columns that hold categories, units, first guesses."""
 
 from typing import Any
 

@@ -74,11 +74,11 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     random_state : int, Generator or None, default=None
         Seed of the bootstrap samples. It is used in `fit`: a fitted imputer always transforms the same rows alike.
     verbose : int, default=0
-        Above 0, print a line a sweep.
+        Above 0, print a line per sweep.
 
     Attributes
     ----------
-    statistics_ : array of shape (n_features_in_,)
+    statistics_ : array of shape (d,)
         Mean, or most frequent value, of each column's observed entries.
     sweeps_ : list of list of ColumnModel
         The forests of each sweep, in the order of use; only with `compat="inductive"`.
@@ -87,6 +87,10 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X has them.
+
+    See Also
+    --------
+    dams.TwoWayEstimator : Adapts without treating every zero as missing.
 
     Notes
     -----

@@ -109,7 +109,7 @@ class Evidence:
 
     @cached_property
     def eicu_departure(self) -> str:
-        """Say why the eICU cohort is not the paper's; empty where it is."""
+        """Why the eICU cohort is not the paper's; empty where it is."""
         if self.eicu_is_simulated:
             return "the eICU cohort is simulated"
         ours = (self.config.get("eicu") or {}).get("hospitals", HOSPITALS)
@@ -153,7 +153,7 @@ class Evidence:
 
     @cached_property
     def _scores(self) -> pd.DataFrame:
-        """What checks need of the records; draws named with their regime and ε, so that a scope may span several.
+        """Columns of the records that checks need; draws carry regime and ε, so that a scope may span several.
 
         `regime` is the kind, as the paper's settings are known by what they are and not by what a run calls them.
         """
@@ -240,7 +240,7 @@ def _tables_by_study(part: pd.DataFrame, scope: Scope, predictors: Sequence[str]
 
 
 def _common_entries(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Restrict tables to draws and β that all have, and to entries that none lacks."""
+    """Restrict tables to draws and β that all have, and to entries that no table misses."""
     rows = sorted(set.intersection(*(set(table.index) for table in tables)))
     columns = sorted(set.intersection(*(set(table.columns) for table in tables)))
     tables = [table.loc[rows, columns] for table in tables]

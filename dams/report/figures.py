@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from string import ascii_lowercase
+from typing import Any
 
 import matplotlib
 import pandas as pd
@@ -14,17 +15,31 @@ import pandas as pd
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path as Shape
+from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.transforms import Bbox
 
 from dams.experiments.methods import METHODS
 from dams.experiments.records import write_csv
 from dams.report.colours import BLACK, BLUE, BROWN, GREEN, ORANGE, PALE, PINK, SKY, VERMILION
 from dams.report.run_files import files_of
 
+# Inches of a figure that is as wide as the column of the page, and about as wide as a sheet of paper.
+FULL_WIDTH = 8.6
 STYLE: Any = {
+    # The one typeface that comes with Matplotlib, so that a figure is the same file on every machine. Text of an SVG
+    # stays text: on the page it takes the page's typeface, can be found and copied, and is smaller than outlines.
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "svg.fonttype": "none",
     "font.size": 9,
     "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -105,14 +120,84 @@ def say_why_empty(panel: Axes, reason: str) -> None:
     panel.text(0.5, 0.5, reason, transform=panel.transAxes, ha="center", va="center", color="0.35")
 
 
-def say_what_lies_above(panel: Axes, points: int, intervals: int = 0, *, side: Literal["left", "right"]) -> None:
-    """Count in a corner the points beyond the upper end of an axis, and the intervals of others that reach beyond."""
+def letter_panels(panels: Iterable[Axes]) -> None:
+    """Put (a), (b) and so on before the titles of several panels, or in their place."""
+    shown = _shown(panels)
+    if len(shown) > 1:
+        for letter, panel in zip(ascii_lowercase, shown, strict=False):
+            panel.set_title(f"({letter}) {panel.get_title(loc='left')}".rstrip(), loc="left")
+
+
+def powers_of_ten(axis: Axis) -> None:
+    """Number a logarithmic axis by 0.01, 1, 1,000: as text, not as set mathematics, which a page can't restyle."""
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:.5f}".rstrip("0"))
+    )
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _shown(panels: Iterable[Axes]) -> list[Axes]:
+    return [panel for panel in panels if panel.axison and panel.get_visible()]
+
+
+def off_the_scale(points: int, intervals: int = 0) -> str:
+    """Return how many points lie beyond the end of an axis, and how many intervals of others reach beyond."""
     counts = {"point": points, "interval": intervals}
     told = [f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count]
-    if told:
-        corner = (0.98 if side == "right" else 0.02, 0.98)
-        text = f"{' and '.join(told)} above"
-        panel.annotate(text, corner, xycoords="axes fraction", ha=side, va="top", fontsize=7)
+    return f"{' and '.join(told)} off the scale" if told else ""
+
+
+def note_above(panel: Axes, *lines: str) -> None:
+    """Write small notes above the right end of a panel, where they cover no data; the last is beside the title."""
+    for place, line in enumerate(reversed([line for line in lines if line])):
+        panel.annotate(
+            line,
+            (1, 1),
+            xytext=(0, 5 + 11 * place),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=7,
+            color="0.35",
+        )
+
+
+def draw_dots(panel: Axes, x: Any, y: Any, *, color: str, size: float, alpha: float) -> None:
+    """Draw dots as one shape: thousands of marks of their own would make a file of megabytes.
+
+    Each is a line with round ends and all but no length: one without any is not drawn in every format.
+    """
+    starts = np.column_stack([x, y]).astype(float)
+    if not len(starts):
+        return
+    ends = starts + np.array([1e-4 * max(float(np.ptp(starts[:, 0])), 1e-9), 0.0])
+    vertices = np.stack([starts, ends], axis=1).reshape(-1, 2)
+    shape = Shape(vertices, np.tile([Shape.MOVETO, Shape.LINETO], len(starts)))
+    shape.should_simplify = False
+    panel.add_patch(PathPatch(shape, fill=False, edgecolor=color, linewidth=size, alpha=alpha, capstyle="round"))
+
+
+def tiles_of(figure: Figure) -> list[Bbox]:
+    """Boxes of panels, notes and entries of the legend, in points from the upper left corner of a drawn figure.
+
+    A page cuts a figure of several panels along them, where it is too narrow for panels side by side.
+    """
+    panels = _shown(figure.axes)
+    if len(panels) < 2:
+        return []
+    boxes = [text.get_window_extent() for text in figure.texts]
+    boxes += [box for panel in panels if (box := panel.get_tightbbox()) is not None]
+    for legend in figure.legends:
+        for text in legend.get_texts():
+            sample = (legend.handlelength + legend.handletextpad) * float(text.get_fontsize()) * figure.dpi / 72
+            box = text.get_window_extent()
+            boxes.append(Bbox.from_extents(box.x0 - sample, box.y0, box.x1, box.y1))
+    scale, height = 72 / figure.dpi, figure.bbox.height
+    return [
+        Bbox.from_extents(box.x0 * scale, (height - box.y1) * scale, box.x1 * scale, (height - box.y0) * scale)
+        for box in boxes
+    ]
 
 
 # Free of dates, so that equal figures are equal files.
@@ -130,6 +215,8 @@ def save_figure(figure: Figure, target: str | Path | Sequence[str | Path], *, da
     """
     # The layout settles at the second drawing where axes have a fixed aspect; the first file must not show the first.
     figure.draw_without_rendering()
+    tiles = [" ".join(f"{number:.1f}" for number in (*box.p0, *box.size)) for box in tiles_of(figure)]
+    metadata: dict[str, dict[str, Any]] = {**_METADATA, "svg": {**_METADATA["svg"], "Description": "; ".join(tiles)}}
     for file in files_of(target, "figure"):
         suffix = file.suffix[1:]
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -137,5 +224,5 @@ def save_figure(figure: Figure, target: str | Path | Sequence[str | Path], *, da
             assert data is not None
             write_csv(data, file)
         else:
-            figure.savefig(file, metadata=_METADATA[suffix], dpi=200 if suffix == "png" else "figure")
+            figure.savefig(file, metadata=metadata[suffix], dpi=200 if suffix == "png" else "figure")
     plt.close(figure)

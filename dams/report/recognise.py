@@ -1,4 +1,4 @@
-"""What the files of a results folder are, told by their names alone, for a run whose configuration is not known."""
+"""Recognise files of a results folder by their names alone, for a run whose configuration is not known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in a results folder, whole or in part, and which of it is of the run that its configuration describes."""
+"""Files of a results folder, whole or in part, and which of them are of the run that its configuration describes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RunFolder:
 
     @cached_property
     def products(self) -> list[Made]:
-        """What the run should have made, or, where its configuration is not known, has."""
+        """Products that the run should have made, or, where its configuration is not known, has."""
         if self.run is not None:
             return products_of(self.run)
         return recognise(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file())
@@ -78,12 +78,12 @@ class RunFolder:
 
     @cached_property
     def provenance(self) -> dict[str, Any] | None:
-        """What made the results; None before the end, or once what it speaks of was made anew."""
+        """The provenance; None before the end, or once a file that it vouches for was made anew."""
         return self._last_end if all(self._unchanged.values()) else None
 
     @cached_property
     def _last_end(self) -> dict[str, Any] | None:
-        """What was written when a run of this configuration last came to its end."""
+        """The provenance written when a run of this configuration last came to its end."""
         content = read_json(self.folder / _PROVENANCE)
         if content is not None and not isinstance(content, dict):
             raise damaged(self.folder / _PROVENANCE, f"expected keys with values, got {shortened(content)}")
@@ -172,7 +172,7 @@ class RunFolder:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What claims and the comparison rest on."""
+        """The data that claims and the comparison rest on."""
         owned = {name: self.folder / file_of(name) for name in EVIDENCE}
         return Evidence.of_files(
             self.records,

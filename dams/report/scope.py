@@ -31,7 +31,7 @@ def title_of_model(model: str) -> str:
 
 
 def describe(scope: Scope, without: str = "") -> str:
-    """Say in a few words which part of the records a scope is about."""
+    """Return in a few words which part of the records a scope is about."""
     words = []
     if "dataset" in scope:
         words.append(title_of(scope["dataset"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,12 +99,17 @@ def on_fewer_cells(summary: pd.DataFrame) -> pd.Series:
     return cells < cells.groupby(places, dropna=False).transform("max")
 
 
-def differences_from(records: pd.DataFrame, reference: str, bootstrap: Bootstrap) -> pd.DataFrame:
-    """Difference of every method's score from `reference`, cell by cell, with its interval.
+def differences_from(
+    records: pd.DataFrame, reference: str, bootstrap: Bootstrap, *, methods: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Difference of every method's score, or of those of some `methods`, from `reference`, with its interval.
 
-    Only draws and β that both have count; `wins` is the share of them in which the method scores lower.
+    Differences are taken cell by cell. Only draws and β that both have count; `wins` is the share of them in which the
+    method scores lower.
     """
     rows = []
+    if methods is not None:
+        records = records[records["method"].isin([reference, *methods])]
     for key, group in _groups(records, COMPARISON):
         scores = {str(name): score_table(part) for name, part in group.groupby("method")}
         base = scores.pop(reference, None)
@@ -140,7 +145,7 @@ def in_display_order(frame: pd.DataFrame) -> pd.DataFrame:
         known = _ORDER.get(str(column.name))
         if known is None:
             return column
-        ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*known, *column]))}
+        ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*known, *column.unique()]))}
         return column.map(ranks)
 
     order = ["dataset", "regime", "epsilon", "labels", "study", "model", "method"]

@@ -31,12 +31,16 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One number as text, and a second one in small print; the best of a block is bold, the oracle grey."""
+    """One number as text, and a second one in small print; the best of a block is bold, the oracle grey.
+
+    `words` are set flush left on a page, and may take several lines.
+    """
 
     text: str
     second: str = ""
     bold: bool = False
     grey: bool = False
+    words: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def _markdown(entry: Entry) -> str:
 
 
 def _html(entry: Entry) -> str:
-    look = ' class="best"' if entry.bold else ' class="grey"' if entry.grey else ""
+    look = ' class="best"' if entry.bold else ' class="grey"' if entry.grey else ' class="words"' if entry.words else ""
     second = f"<small>{escape(entry.second)}</small>" if entry.second else ""
     return f"<td{look}>{escape(entry.text)}{second}</td>"
 

@@ -1,4 +1,4 @@
-"""What comes from a run over its pipes: text for the log, events for whoever watches."""
+"""Output of a run over its pipes: text for the log, events for whoever watches."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_lines(pipes: Mapping[Source, int]) -> Iterator[tuple[Source, str]]:
 
 @dataclass
 class Seen:
-    """What the events of a run said.
+    """Summary of the events of a run.
 
     Attributes
     ----------

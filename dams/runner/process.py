@@ -52,9 +52,23 @@ class NotStartedError(Exception):
 def run(command: Sequence[str], log: Path, *, stream: IO[str] | None = None) -> Outcome:
     """Run Snakemake, and pass signals on to it and its jobs.
 
-    It gets a session of its own: a terminal's interrupt then reaches it once, from here. Every run has a log of its
-    own, for another may be going on or have failed; `log` is a link to that of the run which was the last to start or
-    end, so after a run to its own.
+    Snakemake gets a session of its own, so that a terminal's interrupt reaches it once, from here. Every run has its
+    own log, because another run may be going on or may have failed; `log` is a link to the log of the run that started
+    or ended last.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Snakemake's command line.
+    log : path
+        Where the link to the log is made.
+    stream : text stream or None
+        Gets the line of progress; None: standard error.
+
+    Returns
+    -------
+    Outcome
+        How the run ended.
     """
     runs_jobs = not NO_JOBS & set(command)
     environment = os.environ | (find_account(command) if runs_jobs else {})

@@ -107,7 +107,7 @@ class ProgressLine:
         self.show()
 
     def text(self) -> str:
-        """Say how far things are."""
+        """Print how far the run is."""
         if not self.work.done:
             return f"{self.doing} …"
         jobs = f"{self.done} of {self.total} jobs"
@@ -132,7 +132,7 @@ class ProgressLine:
             self.shown = False
 
     def show(self) -> None:
-        """Say it, if it is time."""
+        """Print it, if enough time has passed."""
         with _whether_heard_or_not():
             if self.stream.isatty():
                 width = shutil.get_terminal_size().columns - 1

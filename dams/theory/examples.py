@@ -80,6 +80,17 @@ class Redundant(Example):
     """Example 1: X₁ = X₂ = Z, Y = Z + u, with m^s = [1 − ε, ε] and m^t = [ε, 1 − ε].
 
     As ε → 0 the source predictor trusts the feature that the target loses, and does no better than the label's mean.
+
+    Parameters
+    ----------
+    epsilon : float
+        The rate ε at which the source loses the second feature and the target the first.
+    sigma_z, sigma_y : float
+        Standard deviations of Z and of u.
+
+    See Also
+    --------
+    Confounded : Example 2.
     """
 
     epsilon: float
@@ -163,6 +174,15 @@ class Confounded(Example):
 
     With a = −b/c the two features' effects on Y cancel, so the source predictor, cut off from X₁, can be worse than the
     label's mean by any factor.
+
+    Parameters
+    ----------
+    a, b, c : float
+        Coefficients of the equations.
+
+    See Also
+    --------
+    Redundant : Example 1.
     """
 
     a: float

@@ -1,4 +1,4 @@
-"""What observing the mask ξ would change: with indicators, missingness shift is covariate shift for (x̃, ξ).
+"""Consequences of observing the mask ξ: with indicators, missingness shift is covariate shift for (x̃, ξ).
 
 A *mechanism* is an array `keep` of shape (k_1, …, k_d, d): the probability P(ξ_j = 1 | X = x) for every state x. Given
 x the ξ_j are independent. Laws are arrays as in `dams.identification`.

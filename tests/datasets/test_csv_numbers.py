@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dams.datasets import csv_numbers
 from dams.datasets.csv_files import numbers, read_header, read_text
-from dams.datasets.csv_numbers import read_numbers
+from dams.datasets.csv_numbers import read_columns
 
 # What stands in columns of numbers, and what should not.
 FIELDS = [
@@ -60,7 +60,7 @@ def by_field(path, columns, separator=","):
 
 def fast(path, columns, separator=","):
     try:
-        return read_numbers(path, columns, separator=separator)[0].to_numpy()
+        return read_columns(path, columns, separator=separator).values
     except ValueError as error:
         return str(error)
 
@@ -99,7 +99,7 @@ def test_whatever_a_file_holds_it_is_read_as_field_by_field(tmp_path_factory, ro
 def test_no_digit_is_lost(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("csv") / "mine.csv"
     pd.DataFrame({"a": values, "b": 1}).to_csv(path, index=False)
-    np.testing.assert_array_equal(read_numbers(path, ["a"])[0]["a"], values)
+    np.testing.assert_array_equal(read_columns(path, ["a"]).frame()["a"], values)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def by_pandas_alone(monkeypatch):
     ],
 )
 def test_files_that_pandas_reads(write, content, expected):
-    np.testing.assert_array_equal(read_numbers(write(content), ["a", "b"])[0], expected)
+    np.testing.assert_array_equal(read_columns(write(content), ["a", "b"]).values, expected)
 
 
 @pytest.mark.usefixtures("by_pandas_alone")
@@ -145,7 +145,8 @@ def test_blocks_and_chunks_fit_together(write, monkeypatch):
         {"id": [f'p"{i // 2}' for i in range(100)], "a": range(100), "flag": [None] * 84 + [True] * 16}
     )
     path = write(table.to_csv(index=False, lineterminator="\r\n"))
-    values, ids = read_numbers(path, ["flag", "a"], ids="id")
+    found = read_columns(path, ["flag", "a"], text=["id"])
+    values, ids = found.frame(), found.words["id"]
     assert list(values.columns) == ["flag", "a"]
     np.testing.assert_array_equal(values["a"], range(100))
     np.testing.assert_array_equal(values["flag"], [np.nan] * 84 + [1.0] * 16)
@@ -161,7 +162,7 @@ def test_one_column_that_pandas_can_not_take_is_read_with_care(write, monkeypatc
 
     monkeypatch.setattr(csv_numbers, "read_text", remember)
     path = write("a;b;c\n1;True;2\n3;;12345678901234567890123\n")
-    values, _ = read_numbers(path, ["a", "b", "c"], separator=";")
+    values = read_columns(path, ["a", "b", "c"], separator=";").values
     np.testing.assert_array_equal(values, [[1, 1, 2], [3, np.nan, 12345678901234567890123.0]])
     assert asked == [["b", "c"]]
 
@@ -170,7 +171,7 @@ def test_flags_and_numbers_do_not_mix_in_a_column(write, monkeypatch):
     monkeypatch.setattr(csv_numbers, "ROWS", 2)
     path = write("a,b\nTrue,1\nFalse,1\n2,1\n3,1\n")
     with pytest.raises(ValueError, match=r"line 2, column 'a': got 'True', expected a number"):
-        read_numbers(path, ["a", "b"])
+        read_columns(path, ["a", "b"])
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", ":", " ", "x", "§"])
@@ -184,12 +185,12 @@ def test_ids_are_text(write):
     expected = ["01", "1.0", None]
     # Ends of lines of which pandas is not asked come second.
     for content in ("id,a,b\n01,1,2\n1.0,3,4\n,5,6\n", "id,a,b\r01,1,2\r1.0,3,4\r,5,6\r"):
-        values, ids = read_numbers(write(content), ["b"], ids="id")
-        assert [None if pd.isna(i) else i for i in ids] == expected
-        np.testing.assert_array_equal(values["b"], [2, 4, 6])
+        found = read_columns(write(content), ["b"], text=["id"])
+        assert [None if pd.isna(i) else i for i in found.words["id"]] == expected
+        np.testing.assert_array_equal(found.values, [[2], [4], [6]])
 
 
 def test_not_utf8_is_refused_in_columns_that_are_left_out_as_well(write):
     path = write("name,a,b\nJürgen,1,2\n".encode("latin1"))
     with pytest.raises(ValueError, match=r"mine\.csv is not UTF-8 text"):
-        read_numbers(path, ["a", "b"])
+        read_columns(path, ["a", "b"])

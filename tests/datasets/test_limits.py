@@ -89,8 +89,8 @@ def test_an_archive_that_is_none(site, answer, reason):
     site.answers["/toy.zip"] += [answer]
     began = time.perf_counter()
     with pytest.raises(OriginError, match=reason):
-        read_archive([FILE], f"{site.url}/toy.zip", timeout=0.05, retries=2, backoff=0.001)
-    assert time.perf_counter() - began < 5
+        read_archive([FILE], f"{site.url}/toy.zip", timeout=0.3, retries=2, backoff=0.001)
+    assert time.perf_counter() - began < 20
     assert len(site.requests) == 1
 
 

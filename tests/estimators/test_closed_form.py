@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.linear_model import LinearRegression
 
 from dams import ClosedFormRegressor, FreeRates, NestedRates, apply_missingness
-from dams.estimators.closed_form import adjust_moments
+from dams.estimators.adjusted_moments import adjust_moments
 from dams.least_squares import least_squares
 from dams.moments import Moments
 from dams.relative import count_nonzero, from_counts

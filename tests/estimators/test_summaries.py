@@ -89,6 +89,8 @@ def test_known_columns_and_groups_of_rows_in_several_chunks(stabilise):
     rng = np.random.default_rng(0)
     source, y, target = shift(2)
     source, target = (pd.DataFrame(rows, columns=list("abcd")) for rows in (source, target))
+    for rows in (source, target):  # a and b are lost as one
+        rows["b"] = (rows["a"] != 0) * rng.uniform(1, 2, 400)
     ids = rng.integers(0, 90, (2, 400))
     expected = ClosedFormRegressor(stabilise=stabilise, always_recorded=["c"], column_groups=PANEL)
     expected.fit(source, y, X_target=target, groups=ids[0], groups_target=[f"p{i}" for i in ids[1]])

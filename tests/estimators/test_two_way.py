@@ -24,7 +24,7 @@ from dams import (
 from dams.estimators._choices import SHIPPED, Choices
 from dams.estimators._conditional import ConditionalLaw
 from dams.estimators._linear import Columns, ridge
-from dams.estimators.two_way import fill_order, fill_probabilities, two_way_draws
+from dams.estimators.filling import fill_order, fill_probabilities, two_way_draws
 
 BETTER, WORSE = [0.6, 0.1, 0.5], [0.1, 0.4, 0.2]
 

@@ -7,8 +7,8 @@ from dams.datasets.eicu.simulator import simulate_eicu_table
 from dams.datasets.registry import DATASETS
 from dams.experiments.cells import build_cell, clean_table
 from dams.experiments.config import parse
-from dams.experiments.design import Label
-from dams.experiments.diagnose import cells_to_diagnose, diagnose_cells, diagnose_hospitals
+from dams.experiments.design import Label, cells_to_diagnose
+from dams.experiments.diagnose import diagnose_cells, diagnose_hospitals
 
 DIGITS = DATASETS["digits"].load()
 

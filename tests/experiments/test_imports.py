@@ -74,7 +74,7 @@ def test_a_table_or_figure_rests_on_the_module_of_its_name_and_on_no_other(outpu
 
 def test_data_count_with_the_modules_beside_which_they_lie():
     assert {"dams/report/paper/claims.yaml", "dams/report/paper/table1.csv"} <= behind("check_claims")
-    assert {f"dams/report/page/page.{suffix}" for suffix in ("css", "js", "html.jinja")} <= behind("write_report")
+    assert {"dams/_page/page.css", "dams/_page/page.js", "dams/report/page/page.html.jinja"} <= behind("write_report")
     assert "dams/report/outputs/theory.py" in behind("draw_theory")
     assert not [file for file in behind("run_block") if not file.endswith(".py")]
 

@@ -1,10 +1,16 @@
-"""Records made up for the report, without running anything."""
+"""Records made up for the report, without running anything, and the paper's run as it is committed."""
+
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dams.experiments.records import as_records
+
+ROOT = Path(__file__).parents[2]
 
 DEFAULTS = {
     "study": "one",
@@ -82,3 +88,16 @@ def epsilon_records(make_records):
         for method in ("oracle", "closed_form", "source")
         for draw in range(3)
     )
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """The paper's run: the files that git keeps, and nothing that a run of one's own left beside them."""
+    listed = subprocess.run(["git", "ls-files", "-z", "results/paper"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode or not listed.stdout:
+        pytest.skip("not a checkout: only git tells what is committed")
+    folder = tmp_path_factory.mktemp("clone")
+    for name in filter(None, listed.stdout.split("\0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    return folder / "results" / "paper"

@@ -15,6 +15,7 @@ from dams.report.claims.figures import design_scatter, published_against_measure
 from dams.report.claims.verdicts import check_claims, read_claims
 from dams.report.evidence import EVIDENCE, Evidence
 from dams.report.figures import save_figure
+from dams.report.outputs.error_against_distance import error_against_distance
 from dams.report.outputs.error_against_epsilon import error_against_epsilon
 from dams.report.outputs.table1 import table1
 from dams.report.page.render import write_page
@@ -40,7 +41,7 @@ CONFIG = {
             "regimes": [{"kind": "free"}],
             "models": {"linear": {"draws": 6, "betas": 2}},
             "methods": ["oracle", "source", "closed_form", "nonparametric"],
-            "outputs": ["table1", "paired_differences"],
+            "outputs": ["table1", "paired_differences", "error_against_distance"],
         },
     },
 }
@@ -88,6 +89,9 @@ def make_folder(folder, *, whole=True):
         table1(records, bootstrap).save(folder / "tables" / "table1")
         save_figure(error_against_epsilon(records, bootstrap), folder / "figures" / "error_against_epsilon")
         shutil.copytree(folder / "figures", folder / "theory")
+        of_tables = records[records["study"] == "two"]
+        panels = error_against_distance(of_tables, bootstrap)
+        save_figure(panels, [folder / "figures" / "error_against_distance.svg"])
         (folder / "theory" / "error_against_epsilon.svg").rename(folder / "theory" / "redundant_risk.svg")
         theory = {"statement": "Lemma 5.1: given m < 1, p is identified from p̃^s", "where": "Section 5"}
         theory |= {"how_checked": "m ≤ 0.9", "largest_deviation": 4e-17, "tolerance": 1e-9, "verdict": "holds"}

@@ -77,9 +77,9 @@ try:
     from dams.datasets.registry import is_scenario, raw_name
     from dams.datasets.sepsis.files import SEPSIS_DIR_VARIABLE
     from dams.experiments import config as dams_config
+    from dams.experiments.beyond.names import EICU
     from dams.experiments import design
     from dams.experiments import products as dams_products
-    from dams.experiments.diagnose import cells_to_diagnose
     from dams.experiments.imports import digest_of_code
     from dams.experiments.inputs import (
         eicu_inputs,
@@ -300,3 +300,15 @@ def sepsis_files(wildcards):
         return sepsis_inputs(SEPSIS_FOLDER)
     except dams_config.ConfigError as error:
         raise WorkflowError(str(error))
+
+
+def files_of_product(name):
+    """First files of a product, one for every time that this run asks for it."""
+    return [product(name, **case) for case in MANIFEST[name].cases(RUN)]
+
+
+def beyond_table(wildcards):
+    """Prepared covariates that rows are drawn from; stays in intensive care are simulated inside the job."""
+    if wildcards.dataset == EICU:
+        return []
+    return [product("covariates", dataset=wildcards.dataset)]

@@ -1,5 +1,5 @@
 # Whether values are lost completely at random, and how far the rates of source and target are apart.
-DIAGNOSED = cells_to_diagnose(RUN)
+DIAGNOSED = design.cells_to_diagnose(RUN)
 
 
 rule diagnose_cells:

@@ -6,6 +6,7 @@ from dams.experiments.progress import job_log
 from dams.experiments.records import write_csv
 from dams.experiments.sepsis.natural import check_hospitals, run_natural
 from dams.experiments.sepsis.rates import recording_ratios, summarise_recording
+from dams.experiments.sepsis.risks import estimate_risks
 
 with job_log(snakemake.log[0]), recorded(snakemake.output):
     params, output = snakemake.params, snakemake.output
@@ -16,4 +17,5 @@ with job_log(snakemake.log[0]), recorded(snakemake.output):
     write_csv(scores, output.sepsis_scores)
     write_csv(ratios, output.sepsis_recording)
     write_csv(summarise_recording(ratios), output.sepsis_recording_summary)
+    write_csv(estimate_risks(table, scores, seed=params.seed, n_jobs=snakemake.threads), output.sepsis_risks)
     write_csv(check_hospitals(table, seed=params.seed), output.sepsis_checks)

@@ -1,4 +1,4 @@
-"""What the eICU simulator records of a stay: names, levels and laws of its variables, in two sizes.
+"""Records of a simulated eICU stay: names, levels and laws of its variables, in two sizes.
 
 Names follow FIDDLE's patterns and eICU's vocabulary where it is public. The numbers are invented, but for non-invasive
 mean pressure, which is fitted to public figures. Nothing here depends on a user's seed: every simulated cohort of one

@@ -145,7 +145,7 @@ def _draw_static(
 
 @dataclass(frozen=True)
 class _Records:
-    """What was measured in a chunk of stays."""
+    """Measurements of a chunk of stays."""
 
     latents: Array
     value: Array

@@ -12,7 +12,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Stays of some hospitals with binary features, one row a stay.
+    """Stays of some hospitals with binary features, one row per stay.
 
     Attributes
     ----------

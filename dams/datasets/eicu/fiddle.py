@@ -64,12 +64,21 @@ def load_fiddle(
     min_either, min_both : float
         A feature is kept if present in at least `min_either` of the stays of one hospital and `min_both` of all.
 
+    Returns
+    -------
+    FeatureTable
+        Features, labels, patients and hospitals, one row per stay.
+
     Raises
     ------
     FileNotFoundError, RawDataError
-        Where a file lacks, is damaged or does not fit the others. Messages name it.
+        Where a file is missing, damaged or does not fit the others. Messages name it.
     ValueError
         Where a hospital has no stay, or no stay with one of the two outcomes.
+
+    See Also
+    --------
+    simulate_eicu : Writes files that this reads, without credentials.
     """
     table = read_cohort(folder, hospitals=hospitals, task=task)
     table = table.select(np.flatnonzero([is_clinical(name) for name in table.names]))

@@ -138,7 +138,7 @@ def patient_table(cohort: Cohort) -> pd.DataFrame:
 
 
 def describe_truth(cohort: Cohort) -> dict[str, Any]:
-    """What the simulator knows and an analyst does not."""
+    """Return the truth of a simulated cohort, which an analyst does not know."""
     scenario, cat = cohort.scenario, cohort.cat
     rates = scenario.rates.copy()
     planted = slice(cat.planted_start, cat.planted_start + len(cat.planted))

@@ -27,7 +27,7 @@ NO_ACCOUNT = (
 
 
 def find_credentials(environ: Mapping[str, str] = os.environ) -> Credentials:
-    """Take name and password from the environment, or ask for what lacks there."""
+    """Take name and password from the environment, or ask for what is missing there."""
     try:
         username = environ.get("PHYSIONET_USERNAME") or input("PhysioNet user name: ")
         password = environ.get("PHYSIONET_PASSWORD") or getpass.getpass("PhysioNet password: ")

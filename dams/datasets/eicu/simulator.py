@@ -50,7 +50,9 @@ def simulate_eicu(
     strength: float = 1.0,
     random_state: int = 0,
 ) -> dict[str, Any]:
-    """Write a simulated cohort as FIDDLE and eICU would, and `truth.json`; the same bytes for the same arguments.
+    """Write a simulated cohort as FIDDLE and eICU would, with its `truth.json`.
+
+    The same arguments give the same bytes.
 
     Parameters
     ----------
@@ -67,10 +69,16 @@ def simulate_eicu(
         Rates are U(0, 0.9 · strength) ("nested": U(0, 0.5 · strength) and as much again); elsewhere how far the
         assumption is violated, 0 being not at all.
     random_state : int
+        Seed.
 
     Returns
     -------
-    What `truth.json` holds.
+    dict
+        The content of `truth.json`.
+
+    See Also
+    --------
+    load_fiddle : Reads the files.
     """
     cohort = draw_cohort(
         size, COHORTS[_check_size(size)], scenario, mechanism, strength, random_state=random_state, with_hours=True

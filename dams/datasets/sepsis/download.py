@@ -47,7 +47,7 @@ class SepsisDownload:
     checksums: str
 
     def as_record(self) -> dict[str, Any]:
-        """What is passed on: no folder of this machine."""
+        """Return what may be passed on: no folder of this machine."""
         return {"file": self.path.name, "url": self.url, "files": self.files, "sha256_of_checksums": self.checksums}
 
 
@@ -77,14 +77,18 @@ def download_sepsis(
     connections : int
         Files that are fetched side by side.
     attempts : int
-        For each file, the waits between them doubling.
+        Attempts per file; the waits between them double.
     pause : callable
-        Waits so many seconds.
+        Waits the given number of seconds; for tests.
 
     Raises
     ------
     DownloadError
         Where the server refuses a file, a checksum differs, or all attempts failed. Names the file.
+
+    See Also
+    --------
+    load_sepsis : Reads the files.
     """
     check_base_url(base_url)
     if connections < 1 or attempts < 1:

@@ -99,6 +99,7 @@ def load_sepsis(folder: str | Path | None = None, *, known_losses: bool = False)
     Returns
     -------
     SepsisTable
+        Flags, labels and what was recorded, one row per patient.
 
     Raises
     ------
@@ -106,6 +107,10 @@ def load_sepsis(folder: str | Path | None = None, *, known_losses: bool = False)
         If the files are not where they are looked for.
     RawDataError
         If a file is not what the Challenge published.
+
+    See Also
+    --------
+    download_sepsis : Fetches the files.
 
     References
     ----------

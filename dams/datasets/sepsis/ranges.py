@@ -1,4 +1,4 @@
-"""What the Challenge's files hold, and the reference ranges that make a measurement abnormal.
+"""Columns of the Challenge's files, and the reference ranges that make a measurement abnormal.
 
 Laboratory values: American Board of Internal Medicine, *Laboratory Test Reference Ranges*, January 2026. Blood gases:
 *MSD Manual*, "Blood tests", because the Board's hold for room air, which intensive care seldom breathes. Vital signs:

@@ -90,6 +90,10 @@ def fetch(
     ------
     FetchError
         If a file could not be had. Names every source tried with its reason, and where to put the file by hand.
+
+    See Also
+    --------
+    load_uci : Fetches and prepares in one step.
     """
     dataset = find_dataset(name)
     if timeout <= 0 or retries < 0 or backoff < 0:

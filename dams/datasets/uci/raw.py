@@ -20,7 +20,7 @@ Recipe = Literal["paper_text", "released_notebook"]
 
 @dataclass(frozen=True)
 class Layout:
-    """What the raw files of a data set look like, and what becomes of each column.
+    """Layout of the raw files of a data set, and the treatment of each column.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ __all__ = ["load_uci", "prepare_uci"]
 def load_uci(
     name: str, *, data_dir: str | os.PathLike[str] | None = None, recipe: Recipe = "paper_text"
 ) -> pd.DataFrame:
-    """Covariates of a UCI data set, fetched if need be, verified and prepared.
+    """Return the covariates of a UCI data set, fetched if need be, verified and prepared.
 
     Parameters
     ----------
@@ -57,6 +57,11 @@ def load_uci(
     -------
     pandas.DataFrame
         Named float64 columns, no missing values.
+
+    See Also
+    --------
+    fetch : Only the raw files.
+    prepare_uci : Prepare raw files that you have.
 
     Examples
     --------
@@ -90,6 +95,10 @@ def prepare_uci(name: str, paths: Sequence[str | os.PathLike[str]], recipe: Reci
     ------
     RawDataError
         If a file departs from the documented layout, row count or levels; names file, line or column.
+
+    See Also
+    --------
+    load_uci : Fetches and prepares in one step.
     """
     _check_recipe(recipe)
     files = find_dataset(name).files

@@ -1,4 +1,4 @@
-"""What the keys of a configuration are made of: names, rates, counts, lists without repetition."""
+"""Types of the keys of a configuration: names, rates, counts, lists without repetition."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Hashable
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from dams._registry import nearest
 
 # Names of studies, regimes and data sets are parts of file names and of Snakemake's patterns.
 NAME = r"^[a-z][a-z0-9_]*$"
@@ -77,3 +79,11 @@ def shortened(value: Any) -> str:
 def visible(text: object) -> str:
     """Write signs that a terminal would obey, such as those that colour or erase, as what they are."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in str(text))
+
+
+def known(names: Any, registry: Any, what: str) -> Any:
+    """Return the names, each of which must be in a registry."""
+    for name in names:
+        if name not in registry:
+            raise ValueError(f"unknown {what} '{name}'; {nearest(name, registry)}")
+    return names

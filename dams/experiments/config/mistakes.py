@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words: the key, what came, and the nearest valid name."""
+"""Mistakes in a configuration, in words: the key, what came, and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _expected(kind: str, loc: tuple[Any, ...], root: type[BaseModel]) -> str:
 
 
 def _written(kind: str, loc: tuple[Any, ...], given: Any, root: type[BaseModel]) -> str:
-    """Say how to write what came, where it is plain what was meant."""
+    """Return how to write the given value, where it is plain what was meant."""
     if kind == "string_type":
         return f"; put quotes around it: '{given}'" if isinstance(given, int | float) else ""
     if kind == "list_type":
@@ -135,7 +135,7 @@ def _models_at(root: type[BaseModel], loc: tuple[Any, ...]) -> list[type[BaseMod
 
 
 def _inside(annotation: Any, part: Any) -> list[Any]:
-    """What `part`, a key or a position, leads to in values of the type `annotation`."""
+    """Return the type to which `part`, a key or a position, leads in values of the type `annotation`."""
     if _is_model(annotation):
         if part in _kinds_of(annotation):
             return [annotation]

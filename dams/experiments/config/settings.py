@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from dams._registry import nearest
-from dams.datasets.csv_files import check_separator
-from dams.datasets.eicu.names import HOSPITALS, Scenario, Size, choose_mechanism
 from dams.datasets.registry import DATASETS, is_scenario
 from dams.experiments.config.fields import (
     MOST_CELLS,
     MOST_REGIMES,
-    MOST_REPLICATES,
     MOST_ROWS,
     MOST_STUDIES,
     Betas,
@@ -30,11 +26,13 @@ from dams.experiments.config.fields import (
     RunName,
     Strict,
     Unique,
+    known,
     once,
     shortened,
 )
 from dams.experiments.config.mistakes import explain, several_mistakes
 from dams.experiments.config.regimes import Regime
+from dams.experiments.config.sections import Beyond, Bootstrap, CsvDataset, Eicu, Sepsis
 from dams.experiments.config.yaml_files import load_yaml
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS
@@ -85,20 +83,20 @@ class Study(Strict):
     @field_validator("methods")
     @classmethod
     def _known_methods(cls, methods: dict[str, Cap]) -> dict[str, Cap]:
-        return _known(methods, METHODS, "method")
+        return known(methods, METHODS, "method")
 
     @field_validator("models")
     @classmethod
     def _known_models(cls, models: dict[str, Repeats]) -> dict[str, Repeats]:
-        for name, repeats in _known(models, MODELS, "model").items():
+        for name, repeats in known(models, MODELS, "model").items():
             if repeats.engine is not None:
-                _known([repeats.engine], MODELS[name].engines, f"engine of {name}")
+                known([repeats.engine], MODELS[name].engines, f"engine of {name}")
         return models
 
     @field_validator("outputs")
     @classmethod
     def _known_outputs(cls, outputs: list[str]) -> list[str]:
-        return _known(outputs, OUTPUTS, "output")
+        return known(outputs, OUTPUTS, "output")
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Study:
@@ -144,7 +142,7 @@ class Study(Strict):
         return len(self.datasets) * draws * sum(len(regime.samplers()) for regime in self.regimes)
 
     def entries(self) -> set[tuple[Any, ...]]:
-        """Say what its numbers are about: data set, regime, ε, labels, model, method."""
+        """Return what its numbers are about: data set, regime, ε, labels, model, method."""
         designs = [(regime.name, epsilon) for regime in self.regimes for epsilon, _ in regime.samplers()]
         return {
             (dataset, *design, labels, model, method)
@@ -155,7 +153,7 @@ class Study(Strict):
         }
 
     def settings(self) -> dict[tuple[Any, ...], dict[str, Any]]:
-        """Say what its cells are made of, by data set, regime and labels: rates for each ε, rows of a scenario."""
+        """Return what its cells are made of, by data set, regime and labels: rates for each ε, rows of a scenario."""
         designs = [(regime.name, *design) for regime in self.regimes for design in regime.samplers()]
         made: dict[tuple[Any, ...], dict[str, Any]] = {}
         for dataset, (name, epsilon, sampler), labels in product(self.datasets, designs, self.labels):
@@ -166,61 +164,11 @@ class Study(Strict):
         return made
 
 
-class CsvDataset(Strict):
-    """A user's own table: a CSV file with one header line, and the types of the columns to use."""
-
-    path: FilePath
-    numeric: list[str] = []
-    binary: list[str] = []
-    categorical: list[str] = []
-    separator: Annotated[str, AfterValidator(check_separator)] = ","
-
-    @model_validator(mode="after")
-    def _columns_are_typed_once(self) -> CsvDataset:
-        columns = [*self.numeric, *self.binary, *self.categorical]
-        twice = sorted(name for name, count in Counter(columns).items() if count > 1)
-        if twice:
-            raise ValueError(f"columns must be listed once, got {shortened(twice)} twice")
-        if not columns:
-            raise ValueError("no columns; list them under numeric, binary or categorical")
-        return self
-
-
-class Eicu(Strict):
-    """The eICU study. Without credentialed data it runs on a simulated cohort, and says so."""
-
-    source: Literal["simulated", "physionet", "folder"] = "simulated"
-    folder: FilePath = "data/eicu"
-    hospitals: Annotated[Unique[int], Field(min_length=2, max_length=2)] = list(HOSPITALS)
-    size: Size = "default"
-    scenario: Scenario = "ucar"
-    strength: Annotated[float, Field(ge=0)] = 1.0
-    two_way: bool = True
-
-    @model_validator(mode="after")
-    def _can_be_simulated(self) -> Eicu:
-        if self.source == "simulated":
-            choose_mechanism(self.scenario, None, self.strength)
-        return self
-
-
-class Sepsis(Strict):
-    """The study of two hospital systems with known losses, whose data everybody may download."""
-
-    source: Literal["physionet", "folder", "if_there"] = "physionet"
-    folder: FilePath = "data/sepsis"
-    splits: Count = 10
-
-
-class Bootstrap(Strict):
-    """Intervals: crossed bootstrap over β and rate draws."""
-
-    replicates: Annotated[int, Field(ge=1, le=MOST_REPLICATES)] = 2000
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-
-
 class Config(Strict):
-    """One run, written to results/<name>/."""
+    """One run, written to results/<name>/; made by `read` or `parse`.
+
+    config/README.md explains every key.
+    """
 
     name: RunName
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 2023
@@ -230,6 +178,7 @@ class Config(Strict):
     theory: bool = False
     eicu: Eicu | None = None
     sepsis: Sepsis | None = None
+    beyond: Beyond | None = None
     bootstrap: Bootstrap = Bootstrap()
     # Cells in one job, by what it fits: a model family, or a method with jobs of its own. Results do not depend on it.
     block_size: dict[str, Count] = {}
@@ -237,12 +186,14 @@ class Config(Strict):
     @field_validator("block_size")
     @classmethod
     def _known_groups(cls, given: dict[str, int]) -> dict[str, int]:
-        return _known(given, [*MODELS, *(name for name, method in METHODS.items() if method.shared)], "group of fits")
+        return known(given, [*MODELS, *(name for name, method in METHODS.items() if method.shared)], "group of fits")
 
     @model_validator(mode="after")
     def _something_to_do(self) -> Config:
-        if not self.studies and self.sepsis is None:
-            raise ValueError("studies: expected at least one study, got none; only a run with `sepsis:` may go without")
+        if not self.studies and self.sepsis is None and self.beyond is None:
+            raise ValueError(
+                "studies: expected at least one study, got none; only a run with `sepsis:` or `beyond:` may go without"
+            )
         return self
 
     def _sharing(self) -> Iterator[tuple[str, str, str]]:
@@ -324,15 +275,30 @@ def _in_words(keys: set[tuple[Any, ...]]) -> str:
     return ", ".join(str(part) for part in min(keys, key=str) if part is not None)
 
 
-def _known(names: Any, registry: Any, what: str) -> Any:
-    for name in names:
-        if name not in registry:
-            raise ValueError(f"unknown {what} '{name}'; {nearest(name, registry)}")
-    return names
-
-
 def parse(raw: Any, *, source: str = "the configuration") -> Config:
-    """Check `raw` and return it as a Config; every mistake is named with its key and the nearest valid one."""
+    """Check a configuration that was read from a file or written in Python.
+
+    Parameters
+    ----------
+    raw : dict
+        Keys and values as in a YAML file; config/README.md explains every key.
+    source : str
+        What messages call it.
+
+    Returns
+    -------
+    Config
+        The configuration, with all defaults.
+
+    Raises
+    ------
+    ConfigError
+        Names every mistake with its key, and the nearest valid key.
+
+    See Also
+    --------
+    read : The same for a file.
+    """
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
@@ -340,7 +306,27 @@ def parse(raw: Any, *, source: str = "the configuration") -> Config:
 
 
 def read(path: str | Path) -> Config:
-    """Read and check a YAML file."""
+    """Read and check a YAML file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    Config
+        The configuration, with all defaults.
+
+    Raises
+    ------
+    ConfigError
+        Names every mistake with its key, and the nearest valid key.
+
+    See Also
+    --------
+    parse : The same for a dict.
+    """
     return parse(load_yaml(path), source=str(path))
 
 

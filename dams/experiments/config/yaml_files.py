@@ -58,9 +58,14 @@ def load_yaml(path: str | Path) -> Any:
 
 
 def refuse_repeated_keys(path: str | Path) -> None:
-    """Raise where a key comes twice in one place; for files that somebody else reads.
+    """Raise where a key comes twice in one place of a YAML file, which other readers overlook.
 
-    Snakemake also takes JSON and pipes: the one need not be YAML, the other can't be read again.
+    Files of other kinds are left alone: Snakemake also takes JSON, and pipes, which can't be read twice.
+
+    Parameters
+    ----------
+    path : path
+        The file.
     """
     if Path(path).suffix in (".yaml", ".yml"):
         _refuse_repeated(path, _compose(path)[1])

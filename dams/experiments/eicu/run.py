@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.estimators.closed_form import ClosedFormRegressor
-from dams.estimators.two_way import two_way_draws
+from dams.estimators.filling import two_way_draws
 from dams.experiments.eicu.scores import Predicted, score_predictions
 from dams.experiments.seeding import generator
 from dams.least_squares import LinearFit, least_squares

@@ -27,7 +27,7 @@ COLUMNS = ["variant", "source", "target", "method", "metric", "value", "lower", 
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a method, trained on `source`, says of the test patients of `target`, or why it says nothing."""
+    """Predictions of a method, trained on `source`, for the test patients of `target`, or why there are none."""
 
     method: str
     source: str

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dams.estimators.closed_form import adjust_moments
+from dams.estimators.adjusted_moments import adjust_moments
 from dams.estimators.folds import FoldedMoments
 from dams.estimators.stabilise import fit_stabilised
 from dams.experiments.cells import Cell

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dams.estimators.two_way import two_way_draws
+from dams.estimators.filling import two_way_draws
 from dams.experiments.cells import Cell
 from dams.experiments.models import Draws, Sample
 

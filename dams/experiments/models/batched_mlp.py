@@ -32,7 +32,7 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class Settings:
-    """What `MLPRegressor` does when told nothing, under its names."""
+    """Defaults of `MLPRegressor`, under its names."""
 
     hidden_units: int = 100
     alpha: float = 1e-4

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -91,6 +91,17 @@ class HospitalCell:
     def panels(self) -> list[list[str]]:
         """Flags of measurements that are ordered together."""
         return group_flags(self.source.flags, by="panel")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictions for the test patients, and in words what the method settled on, if anything."""
+
+    values: Array
+    choice: str = ""
+
+
+Predictor = Callable[[HospitalCell, Any], Prediction]
 
 
 def with_frequent_flags(cell: HospitalCell) -> HospitalCell:

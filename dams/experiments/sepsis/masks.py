@@ -17,13 +17,14 @@ from dams.datasets.sepsis.files import HOSPITALS
 from dams.datasets.sepsis.patients import SepsisTable
 from dams.experiments.sepsis.cells import HospitalCell, linear_labels, masked_cell
 from dams.experiments.sepsis.methods import METHODS, MODELS
+from dams.experiments.sepsis.other_methods import ADAPTERS
 from dams.stats import Interval, percentile_interval, small_sample_stretch
 
 # What a row is about, and what it says; a row without a score says in `failure` why.
 COLUMNS = ["masks", "hospital", "gets", "labels", "split", "method", "score", "choice", "failure"]
 SIDES = ("target", "source")
 LABELS = ("linear", "sepsis")
-# Methods that learn from covariates and masks alone, and the two that they are measured by.
+# Methods that can't see losses, the two that they are measured by, and one that is given a few labels.
 MASK_METHODS = (
     "oracle",
     "source",
@@ -36,6 +37,8 @@ MASK_METHODS = (
     "nonparametric",
     "two_way",
     "two_way_panels",
+    *ADAPTERS,
+    "corrected",
 )
 
 

@@ -27,7 +27,7 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
 
 
 class TrainingData:
-    """What all trees share.
+    """Data that all trees share.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def _middle(low: Values, high: Values) -> Values:
 
 @dataclass(frozen=True)
 class Nearby:
-    """What nodes hold in the bins on both sides of their cuts; sorted by node, then by value.
+    """Rows of nodes in the bins on both sides of their cuts; sorted by node, then by value.
 
     A bin with a single value is there with one of its rows, held zero times.
     """

@@ -1,4 +1,4 @@
-"""What trees predict, in a form whose sums are exact.
+"""Targets of the trees, in a form whose sums are exact.
 
 The split search adds up counts and targets of many sets of rows. Here both are whole numbers below 2⁵³, so doubles add
 them without rounding, in any order: equal splits have equal scores, also where one has on the left what the other has

@@ -20,7 +20,14 @@ from dams.report.claims.printed import difference_from_print, gap_from_print
 from dams.report.evidence import Evidence, NotTestable
 from dams.report.outputs.error_against_distance import weighted_slopes
 from dams.report.scope import Scope, split_predictor, words_of
-from dams.stats import Interval, crossed_bootstrap, crossed_replicates, percentile_interval, small_sample_stretch
+from dams.stats import (
+    Interval,
+    crossed_bootstrap,
+    crossed_replicates,
+    percentile_interval,
+    resample_counts,
+    small_sample_stretch,
+)
 from dams.theory.scenarios import exact_scores
 
 Predictor = str
@@ -157,7 +164,7 @@ class Slope(Leaf):
         if np.ptp(x) < 1e-9:
             raise NotTestable("all rate draws are equally far apart")
         options, n = _options(evidence, scope, *names), len(x)
-        weights = options["random_state"].multinomial(n, np.full(n, 1 / n), options["replicates"]) / n
+        weights = resample_counts(n, options["replicates"], options["random_state"]) / n
         slope = weighted_slopes(x, scores.to_numpy(), np.full((1, n), 1 / n))[0]
         interval = Interval(float(slope), math.nan, math.nan)
         if n > 2:
@@ -225,7 +232,7 @@ class Rows(Leaf):
 
 
 class Hours(Leaf):
-    """What the fits of a run would take by the plain protocol, in hours on so many cores, without `without`.
+    """Time that the fits of a run would take by the plain protocol, in hours on so many cores, without `without`.
 
     By the known costs of cells and not by this run's clock, which would be another number every time.
     """
@@ -251,7 +258,7 @@ class Untestable(Leaf):
     reason: str
 
     def measure(self, evidence: Evidence, scope: Scope, together: int) -> Iterator[Measurement]:
-        """Say why."""
+        """Raise `NotTestable` with the reason."""
         raise NotTestable(self.reason)
         yield
 

@@ -35,7 +35,8 @@ from dams.stats import Interval
 COLUMNS = [
     *("table", "quantity", "dataset", "regime", "model", "source", "target", "metric", "method", "variant"),
     *("published", "measured", "difference", "lower", "upper", "status", "errata", "explanation"),
-    *("one_pair_lower", "one_pair_upper", "missing"),
+    *("one_pair_lower", "one_pair_upper", "published_lower", "published_upper", "measured_lower", "measured_upper"),
+    "missing",
 ]
 AGREES, EXPLAINED, UNEXPLAINED = "agrees", "explained", "unexplained"
 # A design of one pair of rates and a few β (erratum E8).
@@ -52,6 +53,8 @@ class _Row:
     measured: float = math.nan
     difference: Interval = _NOTHING
     one_pair: tuple[float, float] = (math.nan, math.nan)
+    printed_ends: tuple[float, float] = (math.nan, math.nan)
+    own: Interval = _NOTHING
     missing: str = ""
 
     @property
@@ -67,7 +70,8 @@ def compare(evidence: Evidence) -> pd.DataFrame:
 
     `lower` and `upper` bound the difference, measured minus published, with the chance of both runs; for standard
     deviations they are those of designs drawn from our scores. `one_pair_*` is the range of means over designs of one
-    pair of rates and five β. `measured` is empty where the run has no such score, and `missing` then says why.
+    pair of rates and five β. `published_*` is the interval as printed, which takes crossed runs for independent ones,
+    and `measured_*` that of our mean. `measured` is empty where the run has no such score, and `missing` then says why.
     """
     rows = [*_table1(evidence), *_eicu(evidence)]
     return pd.DataFrame(_judged(rows), columns=COLUMNS)
@@ -90,7 +94,8 @@ def _about(printed: Mapping[str, Any], quantity: str, variant: str) -> dict[str,
 
 def _means(evidence: Evidence, scope: dict[str, Any], printed: Mapping[str, Any]) -> Iterator[_Row]:
     method = printed["method"]
-    row = _Row(_about(printed, "mean", "corrected"), printed["value"])
+    ends = printed["lower"], printed["upper"]
+    row = _Row(_about(printed, "mean", "corrected"), printed["value"], printed_ends=ends)
     try:
         _take(row, difference_from_print(evidence, scope, method))
         if not is_scenario(scope["dataset"]):
@@ -99,7 +104,7 @@ def _means(evidence: Evidence, scope: dict[str, Any], printed: Mapping[str, Any]
         row.missing = str(reason)
     yield row
     for variant, found in _variants(scope, method):
-        other = _Row(_about(printed, "mean", variant), printed["value"])
+        other = _Row(_about(printed, "mean", variant), printed["value"], printed_ends=ends)
         try:
             _take(other, found(evidence))
         except NotTestable:
@@ -108,7 +113,7 @@ def _means(evidence: Evidence, scope: dict[str, Any], printed: Mapping[str, Any]
 
 
 def _variants(scope: dict[str, Any], method: str) -> Iterator[tuple[str, Any]]:
-    """What else of ours answers to a printed number, as functions of the evidence."""
+    """Other variants of ours that answer to a printed number, as functions of the evidence."""
     if is_scenario(scope["dataset"]):
         yield "as_published", lambda evidence: difference_as_published(evidence, scope, method)
         return
@@ -174,7 +179,8 @@ def _tails(evidence: Evidence) -> list[float]:
 def _take(row: _Row, found: Compared) -> None:
     row.measured = found.measured
     # A few draws say too little of their spread to judge by it.
-    row.difference = found.difference if found.draws >= FEWEST_DRAWS else _NOTHING
+    if found.draws >= FEWEST_DRAWS:
+        row.difference, row.own = found.difference, found.own
 
 
 def _eicu(evidence: Evidence) -> Iterator[_Row]:
@@ -191,6 +197,8 @@ def _eicu(evidence: Evidence) -> Iterator[_Row]:
                 printed["value"],
                 row["value"],
                 _difference_of(row, printed),
+                printed_ends=(printed["lower"], printed["upper"]),
+                own=Interval(row["value"], row["lower"], row["upper"]),
                 missing=evidence.eicu_departure,
             )
         if not found:
@@ -206,7 +214,7 @@ def _difference_of(ours: Mapping[str, Any], printed: Mapping[str, Any]) -> Inter
 
 
 def _judged(rows: list[_Row]) -> Iterator[dict[str, Any]]:
-    """Say of every number how it ends."""
+    """Give every number its status."""
     mended = {_key(row) for row in rows if row.about["variant"] == "as_published" and row.agrees}
     for row in rows:
         status, reasons = "", []
@@ -227,12 +235,16 @@ def _judged(rows: list[_Row]) -> Iterator[dict[str, Any]]:
             "explanation": "; ".join(erratum.explains for erratum in reasons),
             "one_pair_lower": row.one_pair[0],
             "one_pair_upper": row.one_pair[1],
+            "published_lower": row.printed_ends[0],
+            "published_upper": row.printed_ends[1],
+            "measured_lower": row.own.lower,
+            "measured_upper": row.own.upper,
             "missing": row.missing,
         }
 
 
 def _key(row: _Row) -> tuple[Any, ...]:
-    """What is printed, whichever variant of ours stands beside it."""
+    """Key of a printed number, whichever variant of ours stands beside it."""
     return tuple(value for key, value in row.about.items() if key != "variant")
 
 

@@ -1,4 +1,4 @@
-"""What a check measures and where a claim expects it: the parts that all kinds of check share."""
+"""Measurements of a check and where a claim expects them: the parts that all kinds of check share."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Expected(Strict):
 
 
 class Node(Strict):
-    """What all checks share."""
+    """Base of all checks."""
 
     scope: dict[str, Scalar | list[Scalar]] = Field(default_factory=dict)
     hold: Literal["all", "most", "any"] = "all"

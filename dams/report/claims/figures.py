@@ -9,10 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from dams.datasets.registry import title_of
 from dams.report.colours import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
-from dams.report.figures import new_figure, say_what_lies_above, say_why_empty
+from dams.report.figures import FULL_WIDTH, letter_panels, new_figure, note_above, off_the_scale, say_why_empty
 from dams.report.scope import title_of_method
 from dams.report.tables import REGIME_SYMBOLS
 
@@ -24,13 +25,18 @@ LOOKS = {
     "bank": (VERMILION, "s"),
     "thyroid": (PINK, "v"),
 }
+# Colour, and how far above the tick of the method.
+_REGIMES = {"nested": (BLUE, 0.17), "free": (VERMILION, -0.17)}
 _ABSENT = "Nothing to compare: this run has none of\nthe scores that the paper prints in table 1."
 
 
 def published_against_measured(comparison: pd.DataFrame) -> Figure:
-    """One dot per number, printed across and measured up; on the diagonal they agree. Right: where most numbers lie."""
+    """One dot per number with both intervals, printed across and measured up; on the diagonal they agree.
+
+    The second panel is where most numbers lie, framed in the first.
+    """
     shown = _means(comparison)
-    figure, axes = new_figure(1, 1 if shown.empty else 2, width=7.4, height=4.3)
+    figure, axes = new_figure(1, 1 if shown.empty else 2, width=FULL_WIDTH, height=4.7)
     if shown.empty:
         axes[0, 0].set_axis_off()
         say_why_empty(axes[0, 0], _ABSENT)
@@ -40,14 +46,15 @@ def published_against_measured(comparison: pd.DataFrame) -> Figure:
     kept = shown[shown["measured"] <= most]
     top = 1.08 * max([1.0, *kept["published"], *kept["measured"]])
     handles = _draw_dots(whole, kept, (0.0, top))
-    say_what_lies_above(whole, len(shown) - len(kept), 0, side="left")
+    note_above(whole, off_the_scale(len(shown) - len(kept)))
     both = np.concatenate([kept["published"], kept["measured"]])
     low, high = np.quantile(both, [0.05, 0.75])
     room = 0.15 * max(high - low, 0.05)
     _draw_dots(zoomed, kept, (low - room, high + room))
-    whole.set_ylabel("MSE/Var(Y) measured")
-    whole.set_title("(a) all numbers", loc="left")
-    zoomed.set_title("(b) where most of them lie", loc="left")
+    whole.set_title("all numbers")
+    zoomed.set_title("where most of them lie")
+    whole.add_patch(Rectangle((low - room, low - room), *[high - low + 2 * room] * 2, fill=False, color="0.35", lw=0.8))
+    letter_panels(axes.flat)
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
@@ -63,14 +70,21 @@ def _draw_dots(panel: Axes, shown: pd.DataFrame, limits: tuple[float, float]) ->
     for dataset, part in shown.groupby("dataset", sort=False):
         color, marker = LOOKS[str(dataset)]
         style: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "", "markersize": 4.5, "alpha": 0.85}
-        half = ((part["upper"] - part["lower"]) / 2).fillna(0.0)
-        panel.errorbar(part["published"], part["measured"], yerr=half, elinewidth=0.8, markeredgewidth=0, **style)
+        across = _to_ends(part["published"], part["published_lower"], part["published_upper"])
+        up = _to_ends(part["measured"], part["measured_lower"], part["measured_upper"])
+        bars: dict[str, Any] = {"elinewidth": 0.8, "markeredgewidth": 0}
+        panel.errorbar(part["published"], part["measured"], xerr=across, yerr=up, **bars, **style)
         handles.append(Line2D([], [], label=title_of(str(dataset)), **style))
     panel.set_xlim(*limits)
     panel.set_ylim(*limits)
     panel.set_aspect("equal")
-    panel.set_xlabel("MSE/Var(Y) as printed")
+    panel.set(xlabel="MSE/Var(Y) as printed", ylabel="MSE/Var(Y) measured")
     return handles
+
+
+def _to_ends(value: pd.Series, lower: pd.Series, upper: pd.Series) -> np.ndarray:
+    """Return how far the ends of intervals are away, as `errorbar` wants it; nothing where there is no interval."""
+    return np.nan_to_num(np.array([value - lower, upper - value])).clip(min=0)
 
 
 def design_scatter(comparison: pd.DataFrame) -> Figure:
@@ -83,23 +97,27 @@ def design_scatter(comparison: pd.DataFrame) -> Figure:
         axes[0, 0].set_axis_off()
         say_why_empty(axes[0, 0], _ABSENT)
         return figure
-    figure, axes = new_figure(1, len(datasets), width=2.5 * len(datasets) + 0.6, height=4.2, sharey=True)
+    figure, axes = new_figure(1, len(datasets), width=FULL_WIDTH, height=3.4)
+    methods = list(dict.fromkeys(shown["method"]))
     for panel, dataset in zip(axes[0], datasets, strict=True):
-        part = shown[shown["dataset"] == dataset]
-        places = np.arange(len(part))[::-1]
-        half = (part["upper"] - part["lower"]) / 2
-        panel.hlines(places, part["one_pair_lower"], part["one_pair_upper"], color=GREY, linewidth=1.2)
-        panel.hlines(places, part["measured"] - half, part["measured"] + half, color=BLUE, linewidth=4)
-        panel.plot(part["published"], places, "x", color=BLACK, markersize=5, markeredgewidth=1.4)
-        panel.set_yticks(
-            places, [f"{title_of_method(m)}, {REGIME_SYMBOLS[r]}" for m, r in part[["method", "regime"]].to_numpy()]
-        )
+        for regime, (color, above) in _REGIMES.items():
+            part = shown[(shown["dataset"] == dataset) & (shown["regime"] == regime)]
+            places = np.array([above - methods.index(method) for method in part["method"]])
+            half = (part["upper"] - part["lower"]) / 2
+            panel.hlines(places, part["one_pair_lower"], part["one_pair_upper"], color=color, linewidth=1)
+            panel.hlines(places, part["measured"] - half, part["measured"] + half, color=color, linewidth=4)
+            panel.plot(part["published"], places, "x", color=BLACK, markersize=5, markeredgewidth=1.4)
+        panel.set_yticks(-np.arange(len(methods)), [title_of_method(method) for method in methods])
         panel.set_title(title_of(dataset))
         panel.set_xlabel("MSE/Var(Y)")
+    letter_panels(axes.flat)
     handles = [
-        Line2D([], [], color=BLUE, linewidth=4, label="stated design, with the chance in both runs"),
-        Line2D([], [], color=GREY, linewidth=1.2, label="one pair of rates, five β"),
+        *(
+            Line2D([], [], color=color, linewidth=4, label=REGIME_SYMBOLS[name])
+            for name, (color, _) in _REGIMES.items()
+        ),
+        Line2D([], [], color=GREY, linewidth=1, label="thin: one pair of rates, five β"),
         Line2D([], [], color=BLACK, marker="x", linestyle="", markeredgewidth=1.4, label="printed"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure

@@ -31,11 +31,15 @@ SIMULATED = 2000
 
 @dataclass(frozen=True)
 class Compared:
-    """A printed number and ours: their difference with an interval that counts the chance in both."""
+    """A printed number and ours: their difference with an interval that counts the chance in both.
+
+    `own` is ours with the chance in our run alone.
+    """
 
     printed: float
     measured: float
     difference: Interval
+    own: Interval
     draws: int
 
     @property
@@ -86,21 +90,22 @@ def difference_as_published(evidence: Evidence, scope: Scope, method: str) -> Co
     printed = published_score(scope, method)
     measured = float(redrawn.to_numpy().mean())
     parts = [(total / len(redrawn) + theirs, len(redrawn) - 1)]
-    difference = _interval(measured - printed, parts, evidence.bootstrap.confidence, 1)
-    return Compared(printed, measured, difference, len(redrawn))
+    confidence, freedom = evidence.bootstrap.confidence, len(redrawn) - 1
+    difference = _interval(measured - printed, parts, confidence, 1)
+    own = _interval(measured, [(total / len(redrawn), freedom)], confidence, 1)
+    return Compared(printed, measured, difference, own, len(redrawn))
 
 
 def _compared(evidence: Evidence, table: Array, printed: float, design: tuple[int, int], together: int) -> Compared:
     a, b = table.shape
-    parts_of, (their_a, their_b) = Components.of(table), design
-    parts = [
-        (parts_of.draws * (1 / a + 1 / their_a), a - 1),
-        (parts_of.betas * (1 / b + 1 / their_b), b - 1),
-        (parts_of.rest * (1 / (a * b) + 1 / (their_a * their_b)), (a - 1) * (b - 1)),
-    ]
-    measured = float(np.nanmean(table))
-    difference = _interval(measured - printed, parts, evidence.bootstrap.confidence, together)
-    return Compared(printed, measured, difference, a)
+    parts, (their_a, their_b) = Components.of(table), design
+    variances, freedom = (parts.draws, parts.betas, parts.rest), (a - 1, b - 1, (a - 1) * (b - 1))
+    ours, theirs = (1 / a, 1 / b, 1 / (a * b)), (1 / their_a, 1 / their_b, 1 / (their_a * their_b))
+    alone = [(variance * n, df) for variance, n, df in zip(variances, ours, freedom, strict=True)]
+    both = [(variance * (n + m), df) for variance, n, m, df in zip(variances, ours, theirs, freedom, strict=True)]
+    measured, confidence = float(np.nanmean(table)), evidence.bootstrap.confidence
+    difference = _interval(measured - printed, both, confidence, together)
+    return Compared(printed, measured, difference, _interval(measured, alone, confidence, together), a)
 
 
 def _interval(value: float, parts: list[tuple[float, int]], confidence: float, together: int) -> Interval:

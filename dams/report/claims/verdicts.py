@@ -30,7 +30,7 @@ _CLOSEST = ("place", "quantity", "value", "lower", "upper", "expected", "draws_t
 
 
 class Verdict(StrEnum):
-    """What the evidence says of a claim."""
+    """Outcomes of the check of a claim."""
 
     SUPPORTED = "supported"
     NOT_SUPPORTED = "not supported"
@@ -213,7 +213,7 @@ def closest_call(findings: Sequence[Finding]) -> Finding:
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:
-    """Say each reason once, and name all absentees in one go."""
+    """Return each reason once, with all that is absent in one list."""
     absent = " is not part of this run"
     names = dict.fromkeys(reason.removesuffix(absent) for reason in reasons if reason.endswith(absent))
     rest = dict.fromkeys(reason for reason in reasons if not reason.endswith(absent))

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from dams.datasets.registry import title_of
 from dams.report.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
-from dams.report.figures import Line, legend_below, new_figure
+from dams.report.figures import FULL_WIDTH, Line, legend_below, letter_panels, new_figure, powers_of_ten
 
 # By colour, dash and marker alike.
 _LINES = (
@@ -37,7 +37,7 @@ def marks_of(regimes: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def relative_missingness_figure(features: pd.DataFrame) -> Figure:
-    """Draw 1 − r̂ = q̂ᵗ/q̂ˢ with its interval against the truth, one panel a data set, one mark a feature.
+    """Draw 1 − r̂ = q̂ᵗ/q̂ˢ with its interval against the truth, one panel per data set, one mark per feature.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def relative_missingness_figure(features: pd.DataFrame) -> Figure:
     """
     datasets = list(dict.fromkeys(features["dataset"]))
     regimes = list(dict.fromkeys(features["regime"]))
-    columns = min(len(datasets), 3)
+    columns = min(len(datasets), 4)
     rows = -(-len(datasets) // columns)
-    figure, axes = new_figure(rows, columns, width=2.6 * columns + 0.4, height=2.6 * rows + 0.5)
+    figure, axes = new_figure(rows, columns, width=min(FULL_WIDTH, 2.6 * columns + 0.4), height=2.2 * rows + 0.5)
     for panel, dataset in zip(axes.flat, datasets, strict=False):
         shown = features[features["dataset"] == dataset]
         for regime, (color, shape) in marks_of(regimes).items():
@@ -60,23 +60,23 @@ def relative_missingness_figure(features: pd.DataFrame) -> Figure:
             panel.plot(kept["true_r"], kept["r"], shape, color=color, markersize=3, markeredgewidth=0, label=regime)
         panel.axline((1, 1), slope=1, color="0.35", linewidth=0.8, zorder=1)
         panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":", zorder=1)
-        panel.set(xscale="log", yscale="log", title=title_of(dataset), xlabel="true 1 − r")
+        panel.set(xscale="log", yscale="log", xlabel="true 1 − r", ylabel="estimated 1 − r")
+        panel.set_title(title_of(dataset))
         for axis in (panel.xaxis, panel.yaxis):
             low, high = axis.get_view_interval()
-            # Three marks a decade, as long as their numbers have room.
+            # Three marks per decade, as long as their numbers have room.
             axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
             axis.set_major_formatter("{x:g}")
             axis.set_minor_locator(NullLocator())
-    for panel in axes[:, 0]:
-        panel.set_ylabel("estimated 1 − r")
     for panel in axes.flat[len(datasets) :]:
         panel.set_visible(False)
+    letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=len(regimes), room=1)
     return figure
 
 
 def hospital_checks_figure(spread: pd.DataFrame) -> Figure:
-    """Draw how many pairs of features are how far off, one line a cohort, beside what chance alone gives.
+    """Draw how many pairs of features are how far off, one line per cohort, beside what chance alone gives.
 
     Parameters
     ----------
@@ -91,6 +91,7 @@ def hospital_checks_figure(spread: pd.DataFrame) -> Figure:
         seen = rows[rows["share"] > 0]
         panel.plot(seen["level"], seen["share"], label=str(cohort), markevery=10, **line.options())
     panel.set_yscale("log")
+    powers_of_ten(panel.yaxis)
     panel.set_xlabel("|z| of a pair of features")
     panel.set_ylabel("share of pairs beyond it")
     legend_below(figure, panel, columns=2, room=4)

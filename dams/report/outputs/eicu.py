@@ -82,7 +82,7 @@ def feature_table(coefficients: pd.DataFrame, *, simulated: bool) -> Table:
 
 
 def prevalence_figure(relative: pd.DataFrame, *, simulated: bool) -> Figure:
-    """Share of stays with each feature in H1 and H2, one mark a feature.
+    """Share of stays with each feature in H1 and H2, one mark per feature.
 
     On logarithmic axes the distance from the diagonal is log(q_2/q_1) = log(1 − r).
 
@@ -126,7 +126,7 @@ def _titled(title: str, simulated: bool) -> str:
 
 
 def _score_rows(rows: pd.DataFrame) -> list[tuple[str, list[Entry]]]:
-    """One row a method; the best but the oracle is bold in each column."""
+    """One row per method; the best but the oracle is bold in each column."""
     adapted = rows[rows["method"] != "oracle"]
     best = {
         metric: values.min() if metric == "mse" else values.max()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,17 @@ from matplotlib.transforms import blended_transform_factory
 
 from dams.datasets.registry import title_of
 from dams.experiments.methods import METHODS
-from dams.report.figures import legend_below, line_of, new_figure, say_what_lies_above, say_why_empty
+from dams.report.figures import (
+    FULL_WIDTH,
+    draw_dots,
+    legend_below,
+    letter_panels,
+    line_of,
+    new_figure,
+    note_above,
+    off_the_scale,
+    say_why_empty,
+)
 from dams.report.summary import Bootstrap, in_display_order
 from dams.report.tables import REGIME_SYMBOLS
 
@@ -22,6 +31,8 @@ DRAW = ["study", "dataset", "regime", "epsilon", "labels", "draw"]
 CELL = [*DRAW, "beta"]
 # Rate draws of each regime that are shown as points; lines are through all.
 DOTS = 100
+# Distances at which lines and bands are drawn.
+GRID = 40
 # A line that leaves the axis so many times over is told in words.
 OFF_SCALE = 3.0
 
@@ -45,27 +56,34 @@ def error_against_distance(records: pd.DataFrame, bootstrap: Bootstrap) -> Figur
     labels = {name: METHODS[name].title for name in methods}
     if above.empty:
         labels |= {name: f"{labels[name]} (fewer cells)" for _, name in fewer}
-    size = {"width": 2.6 * len(datasets) + 0.4, "height": 3.2 if above.empty else 5.4}
     rows = 1 if above.empty else 2
+    size = {"width": min(FULL_WIDTH, 2.9 * len(datasets) + 0.4), "height": 2.2 * rows + 0.4}
     figure, axes = new_figure(rows, len(datasets), **size, sharex=True, sharey="row")
     for column, dataset in enumerate(datasets):
         shown = linear[linear["dataset"] == dataset]
         whole = methods if above.empty else [name for name in methods if (dataset, name) not in fewer]
-        _draw(axes[0, column], shown, labels, whole, bootstrap)
+        axes[0, column].set_title(title_of(dataset))
+        _draw(axes[0, column], shown, labels, whole, bootstrap, top=_top(linear))
         if shown.empty:
             say_why_empty(axes[0, column], "every fit failed")
-        axes[0, column].set_title(title_of(dataset))
         _mark_regimes(axes[0, column], shown)
-        axes[-1, column].set_xlabel("‖mˢ − mᵗ‖₂")
         if not above.empty:
-            _draw(axes[1, column], above[above["dataset"] == dataset], labels, methods, bootstrap)
+            part = above[above["dataset"] == dataset]
+            axes[1, column].set_title(title_of(dataset))
+            _draw(axes[1, column], part, labels, methods, bootstrap, top=_top(above))
+            _mark_regimes(axes[1, column], part)
             axes[1, column].axhline(0, color="0.3", linewidth=0.8)
-    axes[0, 0].set_ylabel("target MSE / Var(Y)")
+    for panel in axes.flat:
+        # Each panel can stand alone, as it does where a narrow page stacks them.
+        panel.set(xlabel="‖mˢ − mᵗ‖₂", ylabel="target MSE / Var(Y)")
+        panel.tick_params(labelbottom=True, labelleft=True)
     if not linear.empty:
-        _limit(axes[0], linear, datasets, bottom=0.0)
+        axes[0, 0].set_ylim(0.0, _top(linear))
     if not above.empty:
-        axes[1, 0].set_ylabel("the same, above the oracle's")
-        _limit(axes[1], above, datasets, bottom=1.15 * min(0.0, np.quantile(above["score"], 0.01)))
+        axes[1, 0].set_ylim(1.15 * min(0.0, np.quantile(above["score"], 0.01)), _top(above))
+        for panel in axes[1]:
+            panel.set_ylabel("excess over the oracle")
+    letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=len(methods))
     return figure
 
@@ -77,7 +95,17 @@ def above_oracle(records: pd.DataFrame) -> pd.DataFrame:
     return others.assign(score=others["score"] - others["oracle"]).dropna(subset="oracle")
 
 
-def _draw(panel: Axes, records: pd.DataFrame, labels: dict[str, str], wanted: list[str], bootstrap: Bootstrap) -> None:
+def _draw(
+    panel: Axes,
+    records: pd.DataFrame,
+    labels: dict[str, str],
+    wanted: list[str],
+    bootstrap: Bootstrap,
+    *,
+    top: float,
+) -> None:
+    """Draw dots, lines and bands; above the panel say what lies beyond its upper end, `top`."""
+    notes = []
     for method, label in labels.items():
         points = _points(records[records["method"] == method])
         line = line_of(method)
@@ -88,45 +116,40 @@ def _draw(panel: Axes, records: pd.DataFrame, labels: dict[str, str], wanted: li
             continue
         for regime, of_regime in points.groupby("regime", sort=False):
             x, y = of_regime["rate_distance"], of_regime["score"]
-            # As a picture, and not all of them, for hundreds of points are many bytes and hide each other.
-            few = of_regime["draw"] < DOTS
-            dots: dict[str, Any] = {"alpha": 0.25, "markersize": 2.5, "markeredgewidth": 0, "rasterized": True}
-            panel.plot(x[few], y[few], line.marker or "o", color=line.color, **dots)
-            grid = np.linspace(x.min(), x.max(), 60)
+            # Not all of them, for hundreds of points hide each other.
+            few = (of_regime["draw"] < DOTS) & (y <= top)
+            draw_dots(panel, x[few], y[few], color=line.color, size=2.2, alpha=0.3)
+            grid = np.linspace(x.min(), x.max(), GRID)
             key = (str(records["dataset"].iloc[0]), str(regime), method)
             fitted, lower, upper = fit_line(of_regime, grid, bootstrap.options(*key))
-            if np.abs(fitted).max() > OFF_SCALE * _top(records):
+            if np.abs(fitted).max() > OFF_SCALE * top:
                 # Its band would cover what the panel is for.
-                said = REGIME_SYMBOLS.get(str(regime), str(regime))
-                note = f"{METHODS[method].title},\n{said}: off the scale"
-                panel.annotate(note, (0.98, 0.9), xycoords="axes fraction", ha="right", va="top", fontsize=7)
+                symbol = REGIME_SYMBOLS.get(str(regime), str(regime))
+                notes.append(f"{METHODS[method].title}, {symbol}: off the scale")
                 continue
             panel.fill_between(grid, lower, upper, color=line.color, alpha=0.2, linewidth=0)
             panel.plot(grid, fitted, **look)
+    hidden = int((_points(records)["score"] > top).sum())
+    note_above(panel, *notes, off_the_scale(hidden))
 
 
 def _mark_regimes(panel: Axes, records: pd.DataFrame) -> None:
-    """Name the regimes along the upper edge, each over the middle of its distances, where there are several."""
+    """Name the regimes along the upper edge, each on a line over its distances, where there are several."""
     distances = records.groupby("regime", sort=False)["rate_distance"]
     if distances.ngroups > 1:
         above = blended_transform_factory(panel.transData, panel.transAxes)
-        for regime, x in distances:
+        for place, (regime, x) in enumerate(distances):
+            height = 0.97 - 0.08 * place
+            panel.plot([x.min(), x.max()], [height, height], "|-", transform=above, color="0.6", linewidth=0.9)
             text = REGIME_SYMBOLS.get(str(regime), str(regime))
-            panel.text(x.median(), 0.99, text, transform=above, ha="center", va="top", fontsize=8, color="0.3")
-
-
-def _limit(panels: Sequence[Axes], records: pd.DataFrame, datasets: list[str], *, bottom: float) -> None:
-    """Keep a few unstable fits from squeezing the rest, and count what lies above."""
-    top = _top(records)
-    panels[0].set_ylim(bottom, top)
-    for panel, dataset in zip(panels, datasets, strict=True):
-        hidden = int((_points(records[records["dataset"] == dataset])["score"] > top).sum())
-        say_what_lies_above(panel, hidden, side="right")
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+            look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": "0.3", "bbox": ground}
+            panel.text((x.min() + x.max()) / 2, height, text, transform=above, **look)
 
 
 def _top(records: pd.DataFrame) -> float:
     """Return the upper end of an axis that a few unstable fits do not move."""
-    return float(1.15 * np.quantile(records["score"], 0.99))
+    return float(1.15 * np.quantile(records["score"], 0.99)) if len(records) else 1.0
 
 
 def _points(records: pd.DataFrame) -> pd.DataFrame:
@@ -146,7 +169,7 @@ def fit_line(points: pd.DataFrame, grid: np.ndarray, options: dict) -> tuple[np.
 
 
 def _weighted_lines(x: np.ndarray, y: np.ndarray, weights: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """One line a row of weights (which sum to 1), in closed form."""
+    """One line per row of weights (which sum to 1), in closed form."""
     return (weights @ y)[:, None] + weighted_slopes(x, y, weights)[:, None] * (grid - (weights @ x)[:, None])
 
 

@@ -1,7 +1,6 @@
 """Figure 2a: the error of linear predictors against ε in the synthetic scenarios."""
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -10,25 +9,37 @@ from matplotlib.figure import Figure
 
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.methods import METHODS
-from dams.report.figures import Line, legend_below, line_of, new_figure, say_what_lies_above, say_why_empty
+from dams.report.figures import (
+    FULL_WIDTH,
+    Line,
+    legend_below,
+    letter_panels,
+    line_of,
+    new_figure,
+    off_the_scale,
+    say_why_empty,
+)
 from dams.report.summary import Bootstrap, on_fewer_cells, summarise
 from dams.theory.scenarios import exact_scores
 
 LABEL_TITLES = {
-    "structural": "labels of the stated equations",
-    "random_linear": "labels y = Xβ, β ~ U(0, 10)",
+    "structural": "y by the stated equation",
+    "random_linear": "y = Xβ, β ~ U(0, 10)",
 }
 
 
 EXACT = "exact, from the moments"
+# So many panels have room side by side.
+MOST_ACROSS = 4
 # Where an axis must end below some means: so much of the range of medians, which a few bad fits do not move, is left.
 ROOM = 0.5
 
 
 def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure:
-    """Mean and interval over runs: one column a scenario, one row a regime and kind of label, one line a method.
+    """Mean and interval over runs: one panel per scenario, regime and kind of label, one line per method.
 
-    A method that was run on fewer cells than others is marked: other cells have other errors.
+    Panels of one regime and kind of label share their scale. A method that was run on fewer cells than others is
+    marked: other cells have other errors.
     """
     records = records[records["epsilon"].notna() & (records["model"] == "linear")]
     summary = summarise(records, bootstrap)
@@ -36,41 +47,39 @@ def error_against_epsilon(records: pd.DataFrame, bootstrap: Bootstrap) -> Figure
     datasets = list(summary["dataset"].unique())
     rows = list(summary[["regime", "labels"]].drop_duplicates().itertuples(index=False, name=None))
     several_regimes = len(set(summary["regime"])) > 1
+    panels = len(rows) * len(datasets)
+    across = panels if panels <= MOST_ACROSS else len(datasets)
     figure, axes = new_figure(
-        len(rows),
-        len(datasets),
-        width=3.3 * len(datasets) + 0.3,
-        height=2.5 * len(rows) + 0.6,
-        sharex=True,
-        sharey="row",
+        -(-panels // across), across, width=min(FULL_WIDTH, 3.2 * across), height=2.0 * -(-panels // across) + 0.5
     )
     methods = [name for name in METHODS if name in set(summary["method"])]
     labels = {name: METHODS[name].title + (" (fewer cells)" if name in fewer else "") for name in methods}
-    for (row, (regime, label)), (column, dataset) in product(enumerate(rows), enumerate(datasets)):
-        panel = axes[row, column]
-        shown = _part(summary, dataset=dataset, regime=regime, labels=label)
-        for method in methods:
-            _draw(panel, shown[shown["method"] == method].sort_values("epsilon"), line_of(method), labels[method])
-        if shown.empty:
-            panel.set_axis_off()
-            continue
-        _draw_exact(panel, shown, methods)
-        if shown["mean"].isna().all():
-            say_why_empty(panel, "every fit failed")
-        panel.axhline(1, color="0.35", linewidth=0.8, linestyle=":")
-        # Above the middle, where all predictors agree and do better.
-        panel.annotate("label mean", (0.5, 1), ha="center", va="bottom", fontsize=7, color="0.35")
-        head = f"{title_of(dataset)}, {regime}" if several_regimes else title_of(dataset)
-        panel.set_title(f"{head}\n{LABEL_TITLES[label]}")
-        panel.set_xlim(0, 1)
-        panel.set_xlabel("ε   (mˢ = [1 − ε, ε],  mᵗ = [ε, 1 − ε])")
-        panel.set_ylabel("target MSE / Var(Y)")
-    _name_outer_axes(axes)
-    for row, (regime, label) in enumerate(rows):
+    for (regime, label), group in zip(rows, axes.reshape(len(rows), len(datasets)), strict=True):
         here = {"regime": regime, "labels": label}
-        _limit(axes[row], _part(records, **here), [_part(summary, dataset=name, **here) for name in datasets])
+        for panel, dataset in zip(group, datasets, strict=True):
+            if panel is not group[0]:
+                panel.sharey(group[0])
+            shown = _part(summary, dataset=dataset, **here)
+            for method in methods:
+                _draw(panel, shown[shown["method"] == method].sort_values("epsilon"), line_of(method), labels[method])
+            if shown.empty:
+                panel.set_axis_off()
+                continue
+            _draw_exact(panel, shown, methods)
+            if shown["mean"].isna().all():
+                say_why_empty(panel, "every fit failed")
+            panel.axhline(1, color="0.35", linewidth=0.8, linestyle=":")
+            # Above the middle, where all predictors agree and do better.
+            panel.annotate("label mean", (0.5, 1), ha="center", va="bottom", fontsize=7, color="0.35")
+            head = f"{title_of(dataset)}, {regime}" if several_regimes else title_of(dataset)
+            panel.set_title(f"{head}\n{LABEL_TITLES[label]}")
+            panel.set_xlim(0, 1)
+            panel.set_xlabel("ε")
+            panel.set_ylabel("target MSE / Var(Y)")
+        _limit(group, _part(records, **here), [_part(summary, dataset=name, **here) for name in datasets])
         if label == "random_linear":
-            axes[row, 0].set_ylim(bottom=0)
+            group[0].set_ylim(bottom=0)
+    letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=len(methods) + 1)
     return figure
 
@@ -118,18 +127,5 @@ def _limit(panels: Sequence[Axes], records: pd.DataFrame, shown: Sequence[pd.Dat
     for panel, part in zip(panels, shown, strict=True):
         points = int((part["mean"] > top).sum())
         intervals = int(((part["mean"] <= top) & (part["upper"] > top)).sum())
-        say_what_lies_above(panel, points, intervals, side="right")
-
-
-def _name_outer_axes(axes: np.ndarray) -> None:
-    """Keep names and numbers of axes at the lowest panel of a column and the first of a row, as they are shared."""
-    for panels in axes.T:
-        *upper, lowest = [panel for panel in panels if panel.axison]
-        lowest.tick_params(labelbottom=True)
-        for panel in upper:
-            panel.set_xlabel("")
-    for panels in axes:
-        first, *others = [panel for panel in panels if panel.axison]
-        first.tick_params(labelleft=True)
-        for panel in others:
-            panel.set_ylabel("")
+        if note := off_the_scale(points, intervals):
+            panel.annotate(note, (0.98, 0.98), xycoords="axes fraction", ha="right", va="top", fontsize=7, color="0.35")

@@ -1,4 +1,4 @@
-"""Paired differences: what a method gains over no adjustment, and what it lacks to the oracle."""
+"""Paired differences: what a method gains over no adjustment, and how far it stays behind the oracle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REFERENCES = ("source", "oracle")
 
 
 def paired_differences(records: pd.DataFrame, bootstrap: Bootstrap) -> Table:
-    """One section a reference and model family, one row a data set and regime, one column a method."""
+    """One section per reference and model family, one row per data set and regime, one column per method."""
     parts = [differences_from(records, name, bootstrap) for name in REFERENCES]
     parts = [part for part in parts if not part.empty]
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["model", "method", "reference"])

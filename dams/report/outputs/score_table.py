@@ -68,12 +68,13 @@ def score_sections(
     *,
     intervals: bool,
     printed: Mapping[tuple[str, ...], float] | None = None,
-    gap: bool = False,
+    brief: bool = False,
 ) -> list[Section]:
     """One section per model family, one row per method; the best method that needs no target labels in bold.
 
-    `printed` has the paper's numbers by data set, regime, model and method, for small print. With `gap` a last row says
-    what is at stake: the source predictor's score minus the oracle's.
+    `printed` has the paper's numbers by data set, regime, model and method, for small print. In `brief`, exact scores
+    and the oracle's over fewer cells are left out, and a last row says what is at stake: the source predictor's score
+    minus the oracle's.
     """
     sections = []
     summary = summary.assign(fewer=on_fewer_cells(summary))
@@ -92,12 +93,13 @@ def score_sections(
                 score, text = found.get((column, method)), NONE
                 bold = False
                 if score is not None and not math.isnan(score["mean"]):
-                    text = _text(score, intervals) + (FEWER if score["fewer"] else "")
+                    text = f"{score['mean']:.3f}" if brief else _text(score, intervals)
+                    text += FEWER if score["fewer"] else ""
                     bold = method != "oracle" and not score["fewer"] and round(score["mean"], 3) == best.get(column)
-                second = _small_print(printed or {}, score, (column[0], column[1], model, method))
+                second = _small_print(printed or {}, None if brief else score, (column[0], column[1], model, method))
                 entries.append(Entry(text, second, bold=bold, grey=method == "oracle"))
             rows.append((METHODS[method].title, entries))
-        if gap and any(method == "source" for _, method in found):
+        if brief and any(method == "source" for _, method in found):
             rows.append(
                 ("Source − oracle", [_gap(found, _key(c), model, printed or {}) for c in columns.to_dict("records")])
             )
@@ -121,7 +123,7 @@ def _gap(
         return Entry(NONE)
     ends = [(column[0], column[1], model, method) for method in ("source", "oracle")]
     second = f"{printed[ends[0]] - printed[ends[1]]:.3f}" if all(end in printed for end in ends) else ""
-    return Entry(f"{source['mean'] - oracle['mean']:.3f}", second)
+    return Entry(f"{source['mean'] - oracle['mean']:.3f}".replace("-", "−"), second.replace("-", "−"))
 
 
 def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
@@ -138,7 +140,7 @@ def _text(row: Mapping[Any, Any], intervals: bool) -> str:
 
 
 def design_notes(summary: pd.DataFrame) -> list[str]:
-    """Say how many repeats stand behind the numbers, and how many fits failed."""
+    """Return how many repeats are behind the numbers, and how many fits failed."""
     fewer = on_fewer_cells(summary)
     whole = summary[~fewer].drop_duplicates([*COLUMN, "model"])
     repeats = {model: _repeats(part, units=True) for model, part in whole.groupby("model", sort=False)}

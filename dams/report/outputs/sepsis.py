@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter
 from dams.experiments.sepsis.methods import METHODS, MODELS
 from dams.experiments.sepsis.natural import SCORES
 from dams.report.colours import BLACK, BLUE, GREY, ORANGE, VERMILION
-from dams.report.figures import legend_below, new_figure
+from dams.report.figures import FULL_WIDTH, legend_below, letter_panels, new_figure, note_above, off_the_scale
 from dams.report.run_files import rows_of
 from dams.report.tables import Entry, Section, Table
 
@@ -27,6 +27,8 @@ _HEADS = {
 _LEAST_SHARE = -0.5
 # Excesses above this likewise.
 _MOST_EXCESS = 0.1
+# A calibration slope beyond this says that the predictions do not vary.
+_NO_SLOPE = 1e6
 
 
 def _scope(hospital: str, gets: str) -> str:
@@ -46,7 +48,7 @@ def gap_figure(masks: pd.DataFrame, shares: pd.DataFrame) -> Figure:
     scopes = list(dict.fromkeys(zip(shares["hospital"], shares["gets"], strict=True)))
     columns = 2
     rows = -(-len(scopes) // columns)
-    figure, axes = new_figure(rows, columns, width=8.4, height=0.34 * rows * len(methods) + 1.6, sharey=True)
+    figure, axes = new_figure(rows, columns, width=FULL_WIDTH, height=0.34 * rows * len(methods) + 1.6)
     for panel, (hospital, gets) in zip(axes.flat, scopes, strict=True):
         here = (shares["hospital"] == hospital) & (shares["gets"] == gets)
         for number, (kind, (label, color, marker)) in enumerate(_MASKS.items()):
@@ -63,11 +65,11 @@ def gap_figure(masks: pd.DataFrame, shares: pd.DataFrame) -> Figure:
                 panel.annotate("◂", (_LEAST_SHARE, position), color=color, va="center", ha="left", fontsize=8)
         panel.axvline(0, color="0.35", linewidth=0.8)
         panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":")
-        panel.set(title=_scope(hospital, gets), xlim=(_LEAST_SHARE - 0.02, 1.15), ylim=(len(methods) - 0.5, -0.5))
-        panel.set_yticks(range(len(methods)), [METHODS[name].title for name in methods])
+        panel.set(title=_scope(hospital, gets), xlabel="share of the gap closed")
+        panel.set(xlim=(_LEAST_SHARE - 0.02, 1.15), ylim=(len(methods) - 0.5, -0.5))
+        panel.set_yticks(range(len(methods)), [_titled(name) for name in methods])
         panel.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    for panel in axes[-1]:
-        panel.set_xlabel("share of the gap closed")
+    letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=2, room=1)
     return figure
 
@@ -86,10 +88,10 @@ def mask_table(shares: pd.DataFrame) -> Table:
     sections = []
     for (kind, labels), part in shares.groupby(["masks", "labels"], sort=False):
         scores = part.pivot(index="method", columns=["hospital", "gets"], values="score")[scopes]
-        free = [name for name in scores.index if name != "oracle"]
+        free = [name for name in scores.index if METHODS[name].needs != "target labels"]
         best = scores.loc[free].min()
         rows = [
-            (METHODS[name].title, [_best(float(scores[scope][name]), best[scope], name) for scope in scopes])
+            (_titled(name), [_best(float(scores[scope][name]), best[scope], name) for scope in scopes])
             for name in METHODS
             if name in scores.index
         ]
@@ -106,7 +108,8 @@ def mask_table(shares: pd.DataFrame) -> Table:
 def _best(value: float, best: float, method: str) -> Entry:
     if pd.isna(value):
         return Entry("–")
-    return Entry(f"{value:.3f}", bold=method != "oracle" and value == best, grey=method == "oracle")
+    labelled = METHODS[method].needs == "target labels"
+    return Entry(f"{value:.3f}", bold=not labelled and value == best, grey=labelled)
 
 
 def performance_table(scores: pd.DataFrame) -> Table:
@@ -138,7 +141,8 @@ def _titled(method: str) -> str:
 
 def _scored(rows: pd.DataFrame, metric: str) -> Entry:
     found = rows[rows["metric"] == metric]
-    if found.empty or pd.isna(found["value"].iloc[0]):
+    # Predictions that all but agree, as those of weights that vanish, have no slope.
+    if found.empty or pd.isna(found["value"].iloc[0]) or abs(found["value"].iloc[0]) > _NO_SLOPE:
         return Entry("–")
     score = found.iloc[0]
     text = f"{score['value']:.3f} ({score['lower']:.3f}, {score['upper']:.3f})"
@@ -150,8 +154,8 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
     excess = scores[(scores["metric"] == "excess") & (scores["method"] != "source")]
     methods = [name for name in METHODS if name in set(excess["method"])]
     directions = list(dict.fromkeys(zip(excess["source"], excess["target"], strict=True)))
-    height = 0.3 * len(methods) + 1.4
-    figure, axes = new_figure(1, len(directions), width=8.4, height=height, sharey=True)
+    # One below the other, as the names of methods are long.
+    figure, axes = new_figure(len(directions), 1, width=4.8, height=(0.28 * len(methods) + 0.7) * len(directions) + 0.4)
     for panel, (source, target) in zip(axes.flat, directions, strict=True):
         here = excess[(excess["source"] == source) & (excess["target"] == target)]
         beyond = 0
@@ -165,10 +169,9 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
             panel.plot(part["value"][drawn], place[drawn], marker, color=color, markersize=4, label=label)
         panel.axvline(0, color="0.35", linewidth=0.8)
         panel.set(title=f"{source} → {target}", xlabel="MSE/Var(Y) over source", ylim=(len(methods) - 0.5, -0.5))
-        panel.set_yticks(range(len(methods)), [_titled(name) for name in methods])
-        if beyond:
-            corner = {"xycoords": "axes fraction", "ha": "right", "va": "top", "fontsize": 7}
-            panel.annotate(f"{beyond} further to the right", (0.99, 0.99), **corner)
+        panel.set_yticks(range(len(methods)), [_titled(name).replace(" (", "\n(") for name in methods])
+        note_above(panel, off_the_scale(beyond))
+    letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=len(MODELS), room=1)
     return figure
 

@@ -12,7 +12,7 @@ from dams.identification import corrupt_law, filter_distance
 from dams.missingness import apply_missingness
 from dams.moments import relative_rates
 from dams.report.colours import BLUE, GREEN, VERMILION
-from dams.report.figures import LINES, Line, legend_below, new_figure
+from dams.report.figures import FULL_WIDTH, LINES, Line, legend_below, letter_panels, new_figure, powers_of_ten
 from dams.theory.coverage import simulate_coverage
 from dams.theory.examples import Confounded, Redundant
 from dams.theory.regularisation import penalised_fit
@@ -25,7 +25,7 @@ _SIMULATED_ROWS = 50_000
 def redundant_risk(random_state: Any = None) -> Figure:
     """Draw example 1, coefficients and target risk of the source and the target predictor against ε."""
     rng = np.random.default_rng(random_state)
-    figure, axes = new_figure(1, 2, width=6.9, height=2.9)
+    figure, axes = new_figure(1, 2, width=FULL_WIDTH, height=3.1)
     coefficients, risks = axes[0]
     fine, coarse = np.linspace(0, 1, 201), np.linspace(0.05, 0.95, 10)
     drawn = [Redundant(epsilon) for epsilon in coarse]
@@ -35,7 +35,7 @@ def redundant_risk(random_state: Any = None) -> Figure:
     for j, line in enumerate(FAMILY[:2]):
         _curve(coefficients, line, fine, [Redundant(epsilon).beta_source[j] for epsilon in fine], f"feature X{'₁₂'[j]}")
         _points(coefficients, line, coarse, source[:, j])
-    coefficients.set_ylabel("coefficient of the source predictor βˢ")
+    coefficients.set(ylabel="coefficient", title="source predictor βˢ")
     coefficients.legend(loc="lower center")
 
     for label, risk, fits, line in (
@@ -49,12 +49,13 @@ def redundant_risk(random_state: Any = None) -> Figure:
         ]
         _points(risks, line, coarse, simulated)
     _label_mean(risks)
-    risks.set_ylabel("risk on the target / Var(Y)")
+    risks.set(ylabel="target risk / Var(Y)", title="both predictors in the target")
     risks.legend(loc="lower center")
     _explain(figure, "lines: closed form;  points: least squares on simulated rows")
     for panel in axes[0]:
         panel.set_xlim(0, 1)
         panel.set_xlabel("ε   (mˢ = [1 − ε, ε],  mᵗ = [ε, 1 − ε])")
+    letter_panels(axes.flat)
     return figure
 
 
@@ -73,6 +74,8 @@ def confounded_risk(random_state: Any = None) -> Figure:
         _points(panel, line, coarse, ratios)
     panel.set_xscale("log")
     panel.set_yscale("log")
+    powers_of_ten(panel.xaxis)
+    powers_of_ten(panel.yaxis)
     _label_mean(panel)
     panel.set_xlabel("b, effect of the feature that the target loses   (a = −b/c)")
     panel.set_ylabel("risk of βˢ on the target / Var(Y)")
@@ -110,7 +113,7 @@ def bound_on_relative_missingness(random_state: Any = None) -> Figure:
     table = simulate_coverage(
         q_source, q_target, sizes, confidence=confidence, n_runs=n_runs, random_state=random_state
     )
-    figure, axes = new_figure(1, 2, width=6.9, height=2.9)
+    figure, axes = new_figure(1, 2, width=FULL_WIDTH, height=3.1)
     titles = {"hoeffding": "bound of the theorem (Hoeffding)", "delta": "delta method"}
     for (method, rows), line in zip(table.groupby("method", sort=False), FAMILY[:2], strict=True):
         for panel, column in zip(axes[0], ("coverage", "median_width"), strict=True):
@@ -127,12 +130,15 @@ def bound_on_relative_missingness(random_state: Any = None) -> Figure:
         color="0.35",
     )
     coverage.set_ylim(0.9, 1.005)
-    coverage.set_ylabel("share of intervals that hold r")
+    coverage.set(ylabel="share that holds r", title="coverage of the intervals")
     width.set_yscale("log")
-    width.set_ylabel("median width of the interval")
+    powers_of_ten(width.yaxis)
+    width.set(ylabel="median width", title="width of the intervals")
     for panel in axes[0]:
         panel.set_xscale("log")
+        powers_of_ten(panel.xaxis)
         panel.set_xlabel("rows in either domain, nₛ = nₜ")
+    letter_panels(axes.flat)
     _explain(figure, f"qˢ = {q_source:g}, qᵗ = {q_target:g}, 1 − δ = {confidence:g};  {n_runs:,} samples of each size")
     legend_below(figure, coverage, columns=2)
     return figure

@@ -1,4 +1,4 @@
-"""What a run says at its end."""
+"""The last lines that a run prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dams.report.run_folder import RunFolder
 
 
 def closing_words(results: str | Path) -> str:
-    """Say where the results are, and how many fits failed if any did."""
+    """Return where the results are, and how many fits failed if any did."""
     folder = Path(results)
     run = RunFolder(folder)
     lines = ["", f"Results: {folder}/"]

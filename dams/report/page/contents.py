@@ -1,4 +1,4 @@
-"""What a results folder holds and what it lacks, against what its configuration asks for."""
+"""Contents of a results folder, and what is missing, against what its configuration asks for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import pandas as pd
 
 from dams.datasets.registry import DATASETS, raw_name, title_of
-from dams.experiments.products import MANIFEST, PARTS, Made, file_of, names_in_order, study_outputs
+from dams.experiments.beyond.names import EICU
+from dams.experiments.design import names_in_order
+from dams.experiments.products import MANIFEST, PARTS, Made, file_of, study_outputs
 from dams.report.run_files import read_json, read_table
 from dams.report.run_folder import RunFolder
 from dams.report.summary import in_display_order, in_given_order
@@ -77,14 +79,14 @@ def _is_long(run: RunFolder, item: Item) -> bool:
 
 
 def what_is_missing(run: RunFolder) -> list[str]:
-    """Say, one line each, what the configuration asks for and the folder lacks."""
+    """List what the configuration asks for and the folder does not hold, one line each."""
     lines = []
     if run.run is None:
-        lines.append("The configuration of this run is not known, so what it lacks can't be told.")
+        lines.append("The configuration of this run is not known, so missing parts can't be listed.")
     else:
         n_blocks, missing = len(run.blocks), len(run.blocks) - len(run.finished_blocks)
         # A finished run may have cleared its blocks away.
-        if missing and not run.owns(file_of("records")):
+        if missing and not any(run.owns(file_of(name)) for name in ("records", "records_compact")):
             lines.append(f"{missing} of {n_blocks} blocks of fits; what follows rests on the others.")
         _, absent = outputs_of(run)
         lines += [f"Table or figure {name}." for name in absent]
@@ -106,7 +108,10 @@ def records_in_order(run: RunFolder) -> pd.DataFrame:
 
 def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
     """One row per data set and raw file: what it is, file, SHA-256, origin, licence. `raw` says what served it."""
-    used = dict.fromkeys(in_display_order(records_in_order(run))["dataset"])
+    places = records_in_order(run)[["study", "dataset", "regime", "epsilon", "labels", "model", "method"]]
+    used = dict.fromkeys(in_display_order(places.drop_duplicates())["dataset"])
+    if run.run and run.run.beyond and run.owns(file_of("beyond_scores")):
+        used |= dict.fromkeys(name for name in run.run.beyond.datasets if name != EICU)
     rows: list[dict[str, Any]] = []
     for name in used:
         kind = DATASETS[name].kind if name in DATASETS else "own"

@@ -1,4 +1,4 @@
-"""What a page says first: a verdict in a few sentences, and table 1 with printed numbers beside measured ones."""
+"""The head of a page: a verdict in a few sentences, and table 1 with printed numbers beside measured ones."""
 
 from __future__ import annotations
 
@@ -10,19 +10,28 @@ import pandas as pd
 
 from dams.report.claims.comparison import AGREES, EXPLAINED, UNEXPLAINED, unlike_table1
 from dams.report.claims.verdicts import Verdict
-from dams.report.outputs.score_table import COLUMN, column_heads, design_notes, main_columns, score_sections
+from dams.report.outputs.score_table import COLUMN, FEWER, column_heads, main_columns, score_sections
 from dams.report.run_files import rows_of
-from dams.report.scope import describe, title_of_method
+from dams.report.scope import describe, title_of_method, title_of_model
+from dams.report.summary import on_fewer_cells
 from dams.report.tables import Table
 
 # Which of several adjustments speaks for a column: the first that it has.
 ADJUSTMENTS = ("closed_form", "nonparametric", "two_way")
 # An adjustment that leaves more than this share of the gap in place, or adds to it, is worth a remark.
 _LEFT = 1.0
+# A mean that is higher than the source predictor's by this share is worth a remark.
+_WORSE = 0.02
+# Why an adjustment can do worse than none.
+_REASONS = {
+    "nonparametric": "it can only delete values, so it is no answer where the target records a feature better",
+    "closed_form_as_published": "the matrix that it inverts need not be positive definite",
+}
+_ELSEWHERE = "Repeats, intervals and exact values stand in the tables below."
 
 
 def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
-    """Table 1 with the printed number in small print below each measured one; None without scores."""
+    """Table 1 with the printed number in small print beside each measured one; None without scores."""
     summary = main_columns(summary)
     if summary.empty:
         return None
@@ -32,18 +41,45 @@ def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
     held = held[known(held["status"]) & ~held["dataset"].isin(unlike_table1(comparison, summary))]
     where = ["dataset", "regime", "model", "method"]
     printed = {tuple(row[key] for key in where): row["published"] for row in rows_of(held)}
-    below = " Below each, the printed one." if printed else ""
+    beside = ", printed number in small print" if printed else ""
+    fewer = bool(on_fewer_cells(summary).any())
     return Table(
-        title=f"Target MSE/Var(Y); best predictor of each block in bold, the oracle in grey.{below}",
+        title=f"Target MSE/Var(Y){beside}; the best predictor of each block in bold, the oracle in grey.",
         heads=column_heads(columns),
-        sections=score_sections(summary, columns, intervals=False, printed=printed, gap=True),
+        sections=score_sections(summary, columns, intervals=False, printed=printed, brief=True),
         data=summary,
-        notes=design_notes(summary),
+        notes=[
+            f"{FEWER} Over fewer cells than the others, so never bold. {_ELSEWHERE}" if fewer else _ELSEWHERE,
+            *_losses(summary),
+        ],
     )
 
 
+def _losses(summary: pd.DataFrame) -> list[str]:
+    """Name where an adjustment does worse than none, one note per method; means over other cells are not compared."""
+    compared = summary[~on_fewer_cells(summary)]
+    where = [*COLUMN, "model"]
+    source = compared[compared["method"] == "source"][[*where, "mean"]].rename(columns={"mean": "of_source"})
+    compared = compared.merge(source, on=where)
+    worse = compared[compared["mean"] > (1 + _WORSE) * compared["of_source"]]
+    notes = []
+    for method in ("closed_form", "closed_form_as_published", "nonparametric", "two_way"):
+        places: dict[str, list[str]] = {}
+        for row in rows_of(worse[worse["method"] == method]):
+            scores = f"{title_of_model(row['model'])} {row['mean']:.3f} against {row['of_source']:.3f}"
+            scope = {key: row[key] for key in COLUMN if key != "labels" and pd.notna(row[key])}
+            places.setdefault(describe(scope), []).append(scores)
+        if places:
+            told = "; ".join(f"{place} ({', '.join(scores)})" for place, scores in places.items())
+            reason = (
+                f": {_REASONS[method]}" if method in _REASONS else ", where the rates are learned from too few rows"
+            )
+            notes.append(f"{_capital(title_of_method(method))} does worse than no adjustment on {told}{reason}.")
+    return notes
+
+
 def verdict_of(summary: pd.DataFrame, claims: pd.DataFrame, comparison: pd.DataFrame) -> list[str]:
-    """Say what came out, in about three sentences: what adjusting gains, what holds, which numbers are met."""
+    """Return about three sentences: what adjusting gains, which claims hold, which printed numbers are met."""
     sentences = [*_gains(main_columns(summary)), *_claims(claims), *_numbers(comparison)]
     return sentences or ["The run has no scores yet."]
 
@@ -59,7 +95,7 @@ def _gains(summary: pd.DataFrame) -> list[str]:
     lost = [row for row in found if row["left"] > _LEFT]
     if lost:
         some = "; ".join(_written(row) for row in lost[:3])
-        sentences.append(f"It loses on {some}: too few rows to estimate what is lost, or nothing to gain.")
+        sentences.append(f"It loses on {some}; the notes of table 1 say more.")
     return sentences
 
 

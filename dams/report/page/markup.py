@@ -1,4 +1,4 @@
-"""Pieces of a page: figures that blend in, numbers as people read them, data frames as tables."""
+"""Pieces of a page: numbers as people read them, data frames as tables, verdicts as chips."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
-# Colours of a figure that follow the page, so that it reads as well on a dark one.
-_THEMED = {
-    "#ffffff": "var(--paper)",
-    "#000000": "currentColor",
-    "#e6e6e6": "var(--rule)",
-    **dict.fromkeys(("#4c4c4c", "#595959", "#666666"), "var(--muted)"),
-}
 # Longer texts than this may break into lines.
 PROSE = 36
 _SYMBOLS = {
@@ -30,66 +23,6 @@ _SYMBOLS = {
 }
 
 
-def inline_svg(text: str, *, prefix: str, label: str) -> Markup:
-    """Prepare a figure of Matplotlib for a page that holds several.
-
-    Ids that are needed become the prefix and a number, so that none occurs twice; colours of ink and paper follow the
-    page; `label` is what a reader who can't see the figure is told; coordinates keep two decimals, a fiftieth of a
-    pixel. A figure of thousands of points is mostly ids, decimals and styles said again: without them it has half the
-    size.
-    """
-    svg = text[text.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    referred_to = set(re.findall(r'(?:url\(#|xlink:href="#)([^")]+)', svg))
-    svg = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in referred_to else "", svg)
-    numbers: dict[str, int] = {}
-    svg = re.sub(
-        r'(\bid="|url\(#|(?<=xlink:)href="#)([^")]+)',
-        lambda found: f"{found[1]}{prefix}-{numbers.setdefault(found[2], len(numbers))}",
-        svg,
-    )
-    svg = _without_repeated_styles(svg.replace("xlink:href", "href"))
-    for color, themed in _THEMED.items():
-        svg = svg.replace(color, themed)
-    svg = re.sub(r'(?<= [dxy]=")[^"]+', lambda found: _shorten(found[0]), svg)
-    svg = re.sub(r">\s+<", "><", svg)
-    width, height = (float(size) for size in re.findall(r'(?:width|height)="([\d.]+)pt"', svg)[:2])
-    opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'aria-label="{escape(label)}" viewBox="0 0 {width:g} {height:g}" style="--width: {width / 0.75:.0f}px">'
-    )
-    return Markup(opening + svg[svg.index(">") + 1 :])
-
-
-# A shape that marks are copies of, and a mark: what comes before the style, the id of the shape, the style if any.
-_SHAPE = r'(<path id="([^"]+)" d="[^"]*")(?: style="([^"]*)")?/>'
-_USE = r'(<use href="#([^"]+)"[^>]*?)(?: style="([^"]*)")?/>'
-
-
-def _without_repeated_styles(svg: str) -> str:
-    """Say a style where the shape is defined, and not at each of its uses, if all of them have the same."""
-    styles: dict[str, set[str]] = {}
-    for _, name, style in re.findall(_USE, svg):
-        styles.setdefault(name, set()).add(style)
-    # Where a shape has a style of its own, that one counts already.
-    common = {
-        name: min(styles[name])
-        for _, name, style in re.findall(_SHAPE, svg)
-        if len(styles.get(name, ())) == 1 and style in ("", *styles[name])
-    }
-
-    def define(found: re.Match[str]) -> str:
-        return f'{found[1]} style="{common[found[2]]}"/>' if common.get(found[2]) else found[0]
-
-    svg = re.sub(_SHAPE, define, svg)
-    return re.sub(_USE, lambda found: f"{found[1]}/>" if found[2] in common else found[0], svg)
-
-
-def _shorten(coordinates: str) -> str:
-    rounded = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), coordinates)
-    return " ".join(rounded.split())
-
-
 def mathematics(text: str) -> Markup:
     """Set m^t and n_s with raised and lowered letters, and keep a relation of rates on one line."""
     safe = str(escape(text))
@@ -100,7 +33,7 @@ def mathematics(text: str) -> Markup:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows, and the number by which it is sorted where there is one."""
+    """Content of a cell, and the number by which it is sorted where there is one."""
 
     text: Any
     value: float | None = None
@@ -124,6 +57,20 @@ def data_table(frame: pd.DataFrame, heads: dict[str, str] | None = None) -> Data
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in chosen]
     rows = [[cell(row[c]) for c in chosen] for row in frame.to_dict("records")]
     return DataTable(list(chosen.values()), rows, numeric)
+
+
+def as_cards(html: str) -> Markup:
+    """Name its column in every cell of a `Table`'s HTML, so that on a narrow page each row can become a card."""
+    heads = [
+        re.sub("<[^>]+>", ", ", head) for head in re.findall('<th scope="col">(.*?)</th>', html, flags=re.DOTALL)[1:]
+    ]
+
+    def name_cells(row: re.Match[str]) -> str:
+        named = iter(heads)
+        return re.sub("<td", lambda _: f'<td data-head="{next(named)}"', row[0])
+
+    html = re.sub("<tr>.*?</tr>", name_cells, html, flags=re.DOTALL)
+    return Markup(html.replace("<table>", '<table class="scores cards">', 1))
 
 
 def _head(name: str) -> str:
@@ -189,7 +136,7 @@ def interval_plot(row: Mapping[str, Any], low: float, high: float) -> Markup:
 
 
 def chip(verdict: str, *, brief: bool = False) -> Markup:
-    """Show a verdict by word, sign and shape, so that it is told without colour; if `brief`, the word is unseen."""
+    """Show a verdict by word, sign and shape, so that it is clear without colour; if `brief`, the word is unseen."""
     kind = verdict.replace(" here", "").replace(" ", "-")
     word = Markup('<span class="unseen">{}</span>').format(verdict) if brief else verdict
     return Markup('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>').format(

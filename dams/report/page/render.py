@@ -11,10 +11,10 @@ from zlib import crc32
 
 import pandas as pd
 import yaml
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dams._files import damaged, whole_file
+from dams._page import make_environment
 from dams.datasets.registry import is_scenario, title_of
 from dams.experiments.digests import write_digests
 from dams.experiments.methods import METHODS
@@ -35,15 +35,16 @@ from dams.report.page.lead import known, lead_table, verdict_of
 from dams.report.page.markup import (
     Cell,
     DataTable,
+    as_cards,
     cell,
     chip,
     data_table,
-    inline_svg,
     interval,
     interval_plot,
     mathematics,
     number,
 )
+from dams.report.page.svg import inline_svg
 from dams.report.paper import read_errata
 from dams.report.run_files import read_table, rows_of
 from dams.report.run_folder import RunFolder
@@ -95,13 +96,7 @@ def page_of(run: RunFolder, raw: Iterable[str | Path]) -> str:
 
 def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
     """Return the page."""
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = make_environment(HERE)
     environment.filters |= {"number": number, "mathematics": mathematics}
     environment.globals |= {"chip": chip, "file_of": file_of}
     outputs, _ = outputs_of(run)
@@ -110,8 +105,6 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
     summary = _summary(run)
     return environment.get_template("page.html.jinja").render(
         name=run.config.get("name", run.folder.name),
-        css=Markup((HERE / "page.css").read_text(encoding="utf-8")),
-        js=Markup((HERE / "page.js").read_text(encoding="utf-8")),
         # A run of hospitals alone has nothing to say of the paper's claims and numbers.
         paper=run.run is None or bool(run.run.studies),
         overview=_overview(run),
@@ -163,7 +156,7 @@ def check_or_read_comparison(run: RunFolder) -> pd.DataFrame:
 
 
 def _overview(run: RunFolder) -> dict[str, Any]:
-    """Say in numbers what the run covers."""
+    """Count what the run covers."""
     records = records_in_order(run)
     cells = records[["study", "dataset", "regime", "epsilon", "draw"]].drop_duplicates()
 
@@ -255,7 +248,7 @@ def _lead(summary: pd.DataFrame, comparison: pd.DataFrame) -> Shown | None:
     if table is None:
         return None
     links = [("CSV", file_of("table", output="table1"))]
-    return Shown("table1-printed", "Table 1", f"{table.title}", links, markup=Markup(table.to_html()))
+    return Shown("table1-printed", "Table 1", f"{table.title}", links, markup=as_cards(table.to_html()))
 
 
 def _unlike_table1(run: RunFolder, comparison: pd.DataFrame) -> list[str]:
@@ -280,7 +273,7 @@ def _shown(run: RunFolder, item: Item) -> Shown:
         prefix = f"f{crc32(item.name.encode()):x}"
         content["markup"] = inline_svg(path.read_text(encoding="utf-8"), prefix=prefix, label=label)
     elif path.suffix == ".html":
-        content["markup"] = Markup(path.read_text(encoding="utf-8"))
+        content["markup"] = as_cards(path.read_text(encoding="utf-8"))
     else:
         content["table"] = data_table(read_table(path))
     links = [(Path(file).suffix[1:].upper(), file) for file in item.files if not file.endswith(".html")]
@@ -308,21 +301,20 @@ def _two_way(run: RunFolder) -> Shown:
     sweeps = records.groupby("study")["epsilon"].transform("nunique") > 1
     records = records if sweeps.all() else records[~sweeps]
     names = [name for name in ("source", "nonparametric", "oracle") if name in set(records["method"])]
-    references = [differences_from(records, name, run.evidence.bootstrap) for name in names]
+    references = [differences_from(records, name, run.evidence.bootstrap, methods=["two_way"]) for name in names]
     rows = []
     for row in rows_of(pd.concat(references)):
-        if row["method"] == "two_way":
-            scope = {key: row[key] for key in ("dataset", "regime", "epsilon", "labels", "model") if pd.notna(row[key])}
-            gain = Cell(interval(row["difference"], row["lower"], row["upper"]), value=row["difference"])
-            share = Cell(f"{row['wins']:.0%}", value=row["wins"])
-            rows.append([cell(describe(scope)), Cell(title_of_method(row["reference"])), gain, share])
+        scope = {key: row[key] for key in ("dataset", "regime", "epsilon", "labels", "model") if pd.notna(row[key])}
+        gain = Cell(interval(row["difference"], row["lower"], row["upper"]), value=row["difference"])
+        share = Cell(f"{row['wins']:.0%}", value=row["wins"])
+        rows.append([cell(describe(scope)), Cell(title_of_method(row["reference"])), gain, share])
     table = DataTable(["Where", "Against", "Difference", "Better in"], rows, [False, False, True, True])
     caption = "Difference in MSE/Var(Y) within cells, negative where the two-way adjustment is better."
     return Shown("two-way-differences", "Two-way adjustment", caption, [], table=table)
 
 
 def _marked(run: RunFolder, part: str, item: Item) -> Item:
-    """Say *simulated* wherever eICU data are."""
+    """Add *simulated* to the caption wherever eICU data are."""
     if part == "eicu" and run.evidence.eicu_is_simulated:
         return replace(item, caption=f"{item.caption} Simulated cohort.".strip())
     return item

@@ -1,4 +1,4 @@
-"""What the paper prints, kept as data beside this module: its numbers, and where they and its text are in error."""
+"""The paper's printed content as data beside this module: its numbers, and where they and its text are in error."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_published(table: str) -> pd.DataFrame:
 
 
 def departure(dataset: str, sampler: Sampler, rows: int) -> str:
-    """Say where a study's cells are not the paper's; empty where they are.
+    """Return where a study's cells are not the paper's; empty where they are.
 
     Fewer draws and β widen intervals and no more. Both recipes for the UCI data are the paper's, that of its text and
     that of its code.

@@ -27,8 +27,12 @@ def check_all(random_state: Any = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a statement, in the paper's order: statement, where, how_checked, largest_deviation, tolerance, verdict
-        ("holds" or "fails"). What fails is what the paper misprints; those statements begin with "As printed".
+        One row per statement, in the paper's order: statement, where, how_checked, largest_deviation, tolerance and
+        verdict ("holds" or "fails"). What fails is what the paper misprints; those statements begin with "As printed".
+
+    See Also
+    --------
+    Redundant, Confounded : The paper's two examples.
     """
     checks = [check for section in SECTIONS for check in section]
     generators = np.random.default_rng(random_state).spawn(len(checks))

@@ -1,4 +1,4 @@
-"""What the checks share: their registration, the random cases they run on, the measures of deviation they return."""
+"""Shared by the checks: their registration, the random cases they run on, the measures of deviation they return."""
 
 from __future__ import annotations
 

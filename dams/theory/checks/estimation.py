@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from dams.estimators.closed_form import adjust_moments
+from dams.estimators.adjusted_moments import adjust_moments
 from dams.identification import corrupt_law, filter_distance
 from dams.least_squares import least_squares
 from dams.moments import inverse_rates, move_covariance, move_gram, move_mean, relative_rates

@@ -303,6 +303,19 @@ def test_methods_are_a_list_or_have_caps(small, study):
     assert methods["source"].draws is None
 
 
+def test_the_study_of_mechanisms_knows_its_names(small):
+    small["studies"] = {}
+    small["beyond"] = {"mechanisms": ["ucar", "outcome"], "datasets": ["diabetes", "eicu"], "strengths": [1]}
+    assert parse(small).beyond.mechanisms == ["ucar", "outcome"]
+    for key, value, message in (
+        ("mechanisms", ["outcom"], "beyond.mechanisms: unknown mechanism 'outcom'; did you mean 'outcome'?"),
+        ("datasets", ["adlut"], "beyond.datasets: unknown data set 'adlut'; did you mean 'adult'?"),
+        ("strengths", [2], "beyond.strengths"),
+        ("row", 300, "beyond.row: unknown key; did you mean 'rows'?"),
+    ):
+        assert message in mistakes(small | {"beyond": {key: value}})
+
+
 def test_studies_may_be_empty_only_for_the_two_hospitals(small):
     small["studies"] = {}
     assert "studies: expected at least one study, got none" in mistakes(small)

@@ -28,6 +28,8 @@ def made_table(n=2000, *, seed=0):
         }
     )
     about = pd.DataFrame({"hospital": hospital, "age": rng.normal(6, 1, 2 * n), "female": rng.integers(0, 2, 2 * n)})
+    about["unit"] = np.array(["medical", "surgical", "unknown"])[np.arange(2 * n) % 3]
+    about["hours"] = 20 + np.arange(2 * n) % 5
     flags = pd.DataFrame(abnormal) * recorded[[FLAGS[flag] for flag in FLAGS]].to_numpy()
     X = pd.concat([about[["age", "female"]].astype(float), flags], axis=1)
     y = pd.Series((severity + 0.5 * flags["Lactate_high"] + rng.normal(size=2 * n) > 2).astype(int))

@@ -1,13 +1,17 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import get_config
 
 from dams.datasets.sepsis.ranges import FLAGS
 from dams.experiments.sepsis.cells import FEWEST, linear_labels, masked_cell, natural_cell, with_frequent_flags
-from dams.experiments.sepsis.masks import COLUMNS, gap_closed, run_masks
+from dams.experiments.sepsis.masks import COLUMNS, gap_closed, run_masks, with_labels
 from dams.experiments.sepsis.methods import METHODS, MODELS
 from dams.experiments.sepsis.natural import METRICS, check_hospitals, run_natural
 from dams.experiments.sepsis.rates import recording_ratios, summarise_recording
+from dams.experiments.sepsis.risks import estimate_risks
 
 QUICK = ("oracle", "source", "closed_form", "nonparametric")
 
@@ -161,8 +165,11 @@ def test_a_method_that_fails_is_a_row_with_its_reason(hospitals, monkeypatch):
     assert gap_closed(records).set_index("method").loc["closed_form", "splits"].eq(0).all()
 
 
-# The filter warns of what it can't follow here.
-@pytest.mark.filterwarnings("ignore:The target records column:UserWarning")
+# Adjustments warn of what they can't follow here.
+warned = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@warned
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_predicts(hospitals, name):
     cell = natural_cell(hospitals, "A", "B", seed=0)
@@ -172,7 +179,7 @@ def test_every_method_predicts(hospitals, name):
     assert found.values.shape == (600,) and np.isfinite(found.values).all()
 
 
-@pytest.mark.filterwarnings("ignore:The target records column:UserWarning")
+@warned
 def test_only_methods_that_say_so_use_losses_or_target_labels(hospitals):
     cell = natural_cell(hospitals, "A", "B", seed=0)
     parts = [rows.take(np.arange(600)) for rows in (cell.source, cell.target, cell.test)]
@@ -193,7 +200,48 @@ def test_only_methods_that_say_so_use_losses_or_target_labels(hospitals):
             assert same == (method.needs != what), (name, what)
 
 
+@warned
+def test_what_the_package_advises(hospitals, monkeypatch):
+    """One population: what the risk chooses. Another one: the source predictor, whatever the risk says."""
+    cell = masked_cell(hospitals, "A", "ucar", "target", 0, seed=0)
+    labels = linear_labels(hospitals.at("A"), seed=0, hospital="A", split=0)
+    cell = with_labels(cell, labels)
+    found = METHODS["advised"].predict(cell, MODELS["linear"]())
+    assert found.choice in ("nonparametric", "two_way", "closed_form")
+    np.testing.assert_array_equal(found.values, METHODS[found.choice].predict(cell, MODELS["linear"]()).values)
+
+    differ = SimpleNamespace(rejected=True, population_differs=["age"])
+    monkeypatch.setattr("dams.experiments.sepsis.methods.check_ucar", lambda *tables, **known: differ)
+    found = METHODS["advised"].predict(cell, MODELS["linear"]())
+    assert found.choice == "source, as populations differ in age"
+    np.testing.assert_array_equal(found.values, METHODS["source"].predict(cell, MODELS["linear"]()).values)
+
+
+@warned
+def test_estimated_risks_stand_beside_the_truth(hospitals):
+    methods = ("source", "nonparametric", "two_way", "closed_form")
+    scores = run_natural(hospitals, methods=methods, models=("linear",), replicates=10, seed=2)
+    risks = estimate_risks(hospitals, scores, models=("linear",), seed=2)
+    assert risks["method"].tolist() == [*methods] * 2 and risks.groupby("source")["chosen"].sum().eq(1).all()
+    # The made-up hospitals differ in hardly more than what they record: so do the estimates, and the choice is right.
+    assert (risks["estimate"] - risks["truth"]).abs().max() < 0.2
+    best = risks.loc[risks.groupby("source")["truth"].idxmin()].set_index("source")["truth"]
+    chosen = risks[risks["chosen"]].set_index("source")["truth"]
+    assert (chosen - best).max() < 0.02
+
+
 def test_the_hospitals_are_checked(hospitals):
     checks = check_hospitals(hospitals)
     assert len(checks) == 4 and not checks["rejected"].all()
     assert (checks["flags"] == len(FLAGS)).all()
+
+
+@warned
+def test_skadas_methods_leave_the_settings_alone_and_say_where_skada_is_missing(hospitals, monkeypatch):
+    cell = masked_cell(hospitals, "A", "ucar", "target", 0, seed=0)
+    before = get_config()
+    METHODS["coral"].predict(cell, MODELS["linear"]())
+    assert get_config() == before
+    monkeypatch.setattr("dams.experiments.sepsis.other_methods.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"skada is not installed: `pip install .*skada"):
+        METHODS["coral"].predict(cell, MODELS["linear"]())

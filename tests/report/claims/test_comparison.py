@@ -233,18 +233,35 @@ def test_the_figure_tells_data_sets_apart_twice(folder):
     assert zoomed.get_xlim() == zoomed.get_ylim() and np.ptp(zoomed.get_xlim()) < np.ptp(whole.get_xlim())
 
 
+def test_every_dot_has_the_interval_of_the_print_and_of_the_run(folder):
+    table = compare(RunFolder(folder).evidence)
+    shown = table[(table["quantity"] == "mean") & (table["variant"] == "corrected") & table["measured"].notna()]
+    printed = read_published("table1").set_index(["dataset", "regime", "model", "method"])
+    for row in shown.to_dict("records"):
+        found = printed.loc[tuple(row[key] for key in printed.index.names)]
+        assert (row["published_lower"], row["published_upper"]) == (found["lower"], found["upper"])
+        assert row["measured_lower"] < row["measured"] < row["measured_upper"]
+        # Narrower than that of the difference, which has the chance of both runs.
+        assert row["measured_upper"] - row["measured_lower"] < row["upper"] - row["lower"]
+    whole, _ = published_against_measured(table).axes
+    bars = np.concatenate([part.get_segments() for part in whole.collections])
+    across, up = (sorted(np.ptp(bars[..., axis], axis=1)[np.ptp(bars[..., axis], axis=1) > 0]) for axis in (0, 1))
+    np.testing.assert_allclose(across, sorted(shown["published_upper"] - shown["published_lower"]))
+    np.testing.assert_allclose(up, sorted(shown["measured_upper"] - shown["measured_lower"]))
+
+
 def test_what_lies_above_the_axes_is_counted(folder):
     table = compare(RunFolder(folder).evidence)
     row = table["measured"].first_valid_index()
     assert not published_against_measured(table).axes[0].texts
     table.loc[row, "measured"] = 8 * table["published"].max()
-    assert [text.get_text() for text in published_against_measured(table).axes[0].texts] == ["1 point above"]
+    assert [text.get_text() for text in published_against_measured(table).axes[0].texts] == ["1 point off the scale"]
 
 
 def test_designs_of_one_pair_of_rates_scatter_more_than_the_stated_one(folder):
     table = compare(RunFolder(folder).evidence)
     figure = design_scatter(table)
-    assert [panel.get_title() for panel in figure.axes] == ["Adult", "Thyroid"]
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["(a) Adult", "(b) Thyroid"]
     row = table.query("dataset == 'adult' and quantity == 'mean' and variant == 'corrected' and measured == measured")
     assert (row["one_pair_upper"] - row["one_pair_lower"] > (row["upper"] - row["lower"]) / 2).all()
     (panel,) = design_scatter(table[table["dataset"] == "redundant"]).axes

@@ -20,7 +20,7 @@ def test_every_feature_is_a_mark_at_estimate_and_truth():
     digits, adult = figure.axes[:2]
     np.testing.assert_allclose(marks(digits), [[0.6, 0.5], [1.9, 2.0]])
     np.testing.assert_allclose(marks(adult), marks(digits))
-    assert [panel.get_title() for panel in (digits, adult)] == ["Digits", "Adult"]
+    assert [panel.get_title(loc="left") for panel in (digits, adult)] == ["(a) Digits", "(b) Adult"]
     bars = np.concatenate([c.get_segments() for c in digits.collections if len(c.get_segments())])
     np.testing.assert_allclose(np.sort(bars[0][:, 1]), [0.3, 0.7])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["free", "nested"]

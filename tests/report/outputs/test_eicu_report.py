@@ -69,12 +69,12 @@ def test_prevalence_figure_marks_every_feature_once(table, tmp_path):
     relative = relative_missingness(table)
     figure = prevalence_figure(relative, simulated=True)
     (panel,) = figure.axes
-    assert panel.get_title().endswith("(simulated)")
+    assert panel.get_title(loc="left").endswith("(simulated)")
     marks = [line for line in panel.get_lines() if line.get_marker() not in ("None", "", None)]
     assert sum(len(line.get_xdata()) for line in marks) == len(table.names)
     assert len({line.get_marker() for line in marks}) == len({line.get_color() for line in marks}) == 3
     blue = marks[0]
     assert (np.asarray(blue.get_ydata()) > np.asarray(blue.get_xdata())).all()
-    assert "simulated" not in prevalence_figure(relative, simulated=False).axes[0].get_title()
+    assert "simulated" not in prevalence_figure(relative, simulated=False).axes[0].get_title(loc="left")
     save_figure(figure, tmp_path / "prevalence")
     assert (tmp_path / "prevalence.png").stat().st_size > 10_000

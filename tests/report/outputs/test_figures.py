@@ -13,11 +13,11 @@ from matplotlib.colors import to_rgb
 
 from dams.experiments.methods import METHODS, Method
 from dams.experiments.products import OUTPUTS
-from dams.report.figures import LINES, legend_below, line_of, new_figure, save_figure
-from dams.report.outputs.error_against_distance import above_oracle
+from dams.report.figures import LINES, draw_dots, legend_below, line_of, new_figure, save_figure
+from dams.report.outputs.error_against_distance import GRID, above_oracle
 from dams.report.outputs.error_against_epsilon import EXACT
 from dams.report.outputs.make import load_output
-from dams.report.page.markup import inline_svg
+from dams.report.page.svg import inline_svg
 from dams.report.summary import Bootstrap
 from dams.theory.scenarios import exact_scores
 
@@ -56,7 +56,7 @@ def test_axes_have_names_and_there_is_one_legend(records_of, name):
     figure = draw(name, records_of[name])
     assert any("MSE / Var(Y)" in axes.get_ylabel() for axes in figure.axes)
     assert any(axes.get_xlabel() for axes in figure.axes)
-    assert all(axes.get_title() for axes in figure.axes if axes.get_subplotspec().is_first_row())
+    assert all(axes.get_title(loc="left") for axes in figure.axes if axes.get_subplotspec().is_first_row())
     (legend,) = figure.legends
     exact = [EXACT] * (name == "error_against_epsilon")
     assert [text.get_text() for text in legend.get_texts()] == ["Oracle", "Source", "Closed-form", *exact]
@@ -109,13 +109,13 @@ def test_points_are_compared_with_the_oracle_of_the_same_labels_and_study(make_r
         for draw in range(3)
     )
     np.testing.assert_allclose(sorted(above_oracle(records)["score"]), [0.2] * 3 + [0.4] * 3)
-    points = [line for line in draw("error_against_distance", records).axes[0].get_lines() if line.get_alpha()]
-    assert sorted(points[1].get_ydata()) == [0.3] * 3 + [0.9] * 3
+    dots = [patch for patch in draw("error_against_distance", records).axes[0].patches if patch.get_alpha()]
+    assert sorted(dots[1].get_path().vertices[::2, 1]) == [0.3] * 3 + [0.9] * 3
 
 
 def test_a_panel_for_every_scenario_and_kind_of_label(epsilon_records):
     figure = draw("error_against_epsilon", epsilon_records)
-    titles = [axes.get_title() for axes in figure.axes]
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert len(set(titles)) == 4
     assert all(axes.get_xlim() == (0, 1) for axes in figure.axes)
 
@@ -123,7 +123,7 @@ def test_a_panel_for_every_scenario_and_kind_of_label(epsilon_records):
 def test_lines_show_the_means(epsilon_records):
     figure = draw("error_against_epsilon", epsilon_records)
     shown = {line.get_label(): line for line in figure.axes[0].get_lines()}
-    title = figure.axes[0].get_title()
+    title = figure.axes[0].get_title(loc="left")
     labels = "structural" if "stated" in title else "random_linear"
     part = epsilon_records.query(f"dataset == 'redundant' and labels == '{labels}' and method == 'source'")
     np.testing.assert_allclose(shown["Source"].get_xdata(), [0.1, 0.5, 0.9])
@@ -188,7 +188,7 @@ def test_where_every_fit_failed_there_is_still_an_output(records_of, name, of, t
         assert "—" in made.to_markdown() or not made.sections
         return
     save_figure(made, tmp_path / name)
-    panels = [axes for axes in made.axes if axes.get_title()]
+    panels = [axes for axes in made.axes if axes.get_title(loc="left")]
     assert len(panels) > 1
     assert all("every fit failed" in [text.get_text() for text in panel.texts] for panel in panels)
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["Oracle", "Source", "Closed-form"]
@@ -198,7 +198,7 @@ def test_a_data_set_on_which_every_fit_failed_keeps_its_panel(crossed_records):
     records = crossed_records.copy()
     records.loc[records["dataset"] == "bank", "score"] = np.nan
     adult, bank = draw("error_against_distance", records).axes[:2]
-    assert [panel.get_title() for panel in (adult, bank)] == ["Adult", "Bank"]
+    assert [panel.get_title(loc="left") for panel in (adult, bank)] == ["(a) Adult", "(b) Bank"]
     assert [text.get_text() for text in bank.texts] == ["every fit failed"]
     assert "every fit failed" not in [text.get_text() for text in adult.texts]
 
@@ -232,12 +232,17 @@ def test_a_method_on_fewer_cells_is_marked_over_epsilon_too(epsilon_records):
 def test_one_bad_fit_does_not_squeeze_the_rest_over_epsilon(epsilon_records):
     records = epsilon_records.copy()
     panels = draw("error_against_epsilon", records).axes
-    assert not [text for panel in panels for text in panel.texts if "above" in text.get_text()]
+    assert not [text for panel in panels for text in panel.texts if "off the scale" in text.get_text()]
     bad = records[(records["dataset"] == "redundant") & (records["labels"] == "structural")].index[0]
     records.loc[bad, "score"] = 500.0
     panels = draw("error_against_epsilon", records).axes
-    told = {p.get_title(): [t.get_text() for t in p.texts if t.get_text().endswith("above")] for p in panels}
-    assert [notes for title, notes in told.items() if "Redundant" in title and "stated" in title] == [["1 point above"]]
+    told = {
+        p.get_title(loc="left"): [t.get_text() for t in p.texts if t.get_text().endswith("off the scale")]
+        for p in panels
+    }
+    assert [notes for title, notes in told.items() if "Redundant" in title and "stated" in title] == [
+        ["1 point off the scale"]
+    ]
     assert sum(map(len, told.values())) == 1
     assert all(-1 < panel.get_ylim()[0] < 0.5 and 1 < panel.get_ylim()[1] < 2 for panel in panels)
 
@@ -247,19 +252,18 @@ def test_every_regime_has_panels_of_its_own(epsilon_records):
     part = epsilon_records[epsilon_records["labels"] == "random_linear"]
     only_redundant = part[part["dataset"] == "redundant"].assign(regime="small", score=lambda r: r["score"] + 1)
     figure = draw("error_against_epsilon", pd.concat([part, only_redundant]))
-    panels = {axes.get_title().splitlines()[0]: axes for axes in figure.axes if axes.axison}
+    panels = {axes.get_title(loc="left").splitlines()[0]: axes for axes in figure.axes if axes.axison}
     assert list(panels) == [
-        "Redundant features, opposing",
-        "Confounded features, opposing",
-        "Redundant features, small",
+        "(a) Redundant features, opposing",
+        "(b) Confounded features, opposing",
+        "(c) Redundant features, small",
     ]
     for panel, level in zip(panels.values(), (0.5, 0.5, 1.5), strict=True):
         for line in panel.get_lines()[:3]:
             np.testing.assert_allclose(line.get_xdata(), [0.1, 0.5, 0.9])
             np.testing.assert_allclose(line.get_ydata(), level, atol=0.05)
-    # Each column is named below its lowest panel, each row beside its first.
-    named = [(bool(panel.get_xlabel()), bool(panel.get_ylabel())) for panel in panels.values()]
-    assert named == [(False, True), (True, False), (True, True)]
+    # Each can stand alone, as it does on a narrow page.
+    assert all(panel.get_xlabel() and panel.get_ylabel() for panel in panels.values())
 
 
 def test_a_legend_of_many_rows_does_not_squeeze_the_panels():
@@ -284,18 +288,18 @@ def test_every_regime_has_a_line_of_its_own(make_records):
         for method, rise in (("oracle", -0.3), ("source", -0.2))
     )
     panel = draw("error_against_distance", records).axes[0]
-    lines = [line for line in panel.get_lines() if len(line.get_xdata()) == 60]
+    lines = [line for line in panel.get_lines() if len(line.get_xdata()) == GRID]
     assert len(lines) == 4
     slopes = [
         np.ptp(line.get_ydata()) / np.ptp(line.get_xdata()) * np.sign(np.diff(line.get_ydata())[0]) for line in lines
     ]
     np.testing.assert_allclose(slopes, [-0.3, -0.3, -0.2, -0.2], atol=1e-6)
-    assert {text.get_text() for text in panel.texts} == {"mˢ ≤ mᵗ", "mˢ ? mᵗ"}
+    assert {text.get_text() for text in panel.texts} >= {"mˢ ≤ mᵗ", "mˢ ? mᵗ"}
 
 
 def test_exact_scores_are_drawn_under_the_sampled_ones(epsilon_records):
     panel = draw("error_against_epsilon", epsilon_records).axes[0]
-    labels = "structural" if "stated" in panel.get_title() else "random_linear"
+    labels = "structural" if "stated" in panel.get_title(loc="left") else "random_linear"
     (line,) = [line for line in panel.get_lines() if line.get_label() == EXACT]
     assert line.get_ydata()[0] == pytest.approx(exact_scores("redundant", 0.1, labels)["oracle"])
 
@@ -312,5 +316,52 @@ def test_one_exploding_method_is_told_in_words(make_records):
     rows[-1]["score"] = 5000.0
     panel = draw("error_against_distance", make_records(rows)).axes[0]
     assert any("off the scale" in text.get_text() for text in panel.texts)
-    fitted = [line for line in panel.get_lines() if len(line.get_xdata()) == 60]
+    fitted = [line for line in panel.get_lines() if len(line.get_xdata()) == GRID]
     assert len(fitted) == 2 and panel.get_ylim()[1] < 1
+
+
+def test_text_of_a_figure_stays_text(records_of, tmp_path):
+    """Outlines of letters can't be found or copied, nor take the typeface of a page."""
+    save_figure(draw("error_against_distance", records_of["error_against_distance"]), tmp_path / "f")
+    page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
+    assert ">‖mˢ − mᵗ‖₂</text>" in page and ">(a) Adult</text>" in page
+    assert "font-family" not in page and "DejaVu" not in page
+
+
+def test_a_figure_of_panels_is_cut_along_them(records_of, tmp_path):
+    figure = draw("error_against_distance", records_of["error_against_distance"])
+    save_figure(figure, tmp_path / "f")
+    page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
+    views = [tuple(map(float, view.split())) for view in re.findall('<svg aria-hidden="true" viewBox="([^"]+)"', page)]
+    assert len(views) == len(figure.axes) + len(figure.legends[0].get_texts())
+    assert page.count('<use href="#p-all"/>') == len(views) and 'id="p-all"' in page
+    panels, (width, height) = views[: len(figure.axes)], 72 * figure.get_size_inches()
+    for panel, (x, y, wide, high) in zip(figure.axes, panels, strict=True):
+        box = panel.get_position()
+        assert x < box.x0 * width < box.x1 * width <= x + wide
+        assert y < (1 - box.y1) * height < (1 - box.y0) * height < y + high
+    # Side by side without overlap, but for the margin around each.
+    left, right = panels[:2]
+    assert left[0] + left[2] <= right[0] + 4
+
+
+def test_a_figure_of_one_panel_is_left_whole(tmp_path):
+    figure, axes = new_figure(1, 1, width=3, height=2)
+    axes[0, 0].plot([0, 1])
+    save_figure(figure, tmp_path / "f")
+    page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
+    assert page.count("<svg") == 1 and "panels" not in page
+
+
+def test_dots_are_one_shape_and_lines_stay_lines(tmp_path):
+    figure, axes = new_figure(1, 1, width=3, height=2)
+    draw_dots(axes[0, 0], np.arange(50) / 50, np.arange(50) / 50, color="#0072b2", size=2, alpha=0.5)
+    axes[0, 0].hlines([0.5], 0, 1)
+    save_figure(figure, tmp_path / "f")
+    page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
+    (dots,) = [path for path in re.findall(' d="([^"]+)"', page) if "h0" in path]
+    assert dots.count("h0") == 50
+    (line,) = re.findall(r' d="M([\d.]+) ([\d.]+) ([\d.]+) \2" clip-path="[^"]*" style="fill:none;stroke:#1f77b4', page)
+    assert float(line[2]) - float(line[0]) > 100
+    # Drawn in pixels, too.
+    assert (plt.imread(tmp_path / "f.png")[..., :3] < 0.9).any(axis=-1).sum() > 500

@@ -1,49 +1,16 @@
 """The page in a real browser: quiet, self-contained, sortable, readable on a phone, in the dark and in print."""
 
+import itertools
 import json
-import shutil
+from pathlib import Path
 
 import pytest
+from browsing import CONTRAST, needs_browser, start_browser, visitor
 from reports import make_report
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs Chromium and its driver (Debian: chromium chromium-driver)"
-)
+pytestmark = needs_browser
 
 WIDTHS = (320, 375, 800, 1280)
-
-# Lowest ratio of contrast and its element among visible text, by the formula of WCAG 2; large text needs less.
-CONTRAST = """
-const luminance = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-  .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-  .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-const rgba = (text) => text.match(/[\\d.]+/g).map(Number);
-const ground = (element) => {
-  for (let e = element; e; e = e.parentElement) {
-    const color = rgba(getComputedStyle(e).backgroundColor);
-    if (color.length < 4 || color[3] > 0.99) return color;
-  }
-  return [255, 255, 255];
-};
-const failures = [];
-let seen = 0;
-for (const element of document.body.querySelectorAll("*")) {
-  const own = [...element.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim());
-  if (!own || element.closest("svg, script, style") || !element.checkVisibility()) continue;
-  const style = getComputedStyle(element);
-  const [a, b] = [luminance(rgba(style.color)), luminance(ground(element))];
-  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  const size = parseFloat(style.fontSize);
-  const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
-  seen += 1;
-  if (ratio < (large ? 3 : 4.5)) failures.push([element.className, element.textContent.slice(0, 40), ratio]);
-}
-return [seen, failures];
-"""
 
 
 @pytest.fixture(scope="module")
@@ -53,29 +20,12 @@ def url(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    yield from start_browser()
 
 
 @pytest.fixture
 def visit(browser, url):
-    """Open the page afresh at a width, in a colour scheme, on screen or paper."""
-
-    def open_page(width=1280, scheme="light", media="screen"):
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [feature]})
-        browser.get(url)
-        return browser
-
-    return open_page
+    return visitor(browser, url)
 
 
 def column(browser, figure, index):
@@ -221,6 +171,105 @@ def test_without_its_script_the_page_is_whole(visit, browser, url):
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert "Every claim and what became of it." in text
     assert "Filter rows" not in text
+
+
+# Regions whose content is wider than they are, so that a part of it is out of sight.
+CLIPPED = """
+return [...document.querySelectorAll('.scroll, pre, main')]
+  .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+  .map((e) => [e.getAttribute('aria-label') ?? e.tagName, e.scrollWidth, e.clientWidth]);
+"""
+UNFOLD = "document.querySelectorAll('details').forEach((d) => (d.open = true))"
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_no_table_or_figure_is_clipped_on_a_phone(visit, width):
+    browser = visit(width)
+    browser.execute_script(UNFOLD)
+    assert browser.execute_script(CLIPPED) == []
+
+
+def boxes(browser, selector):
+    script = """
+      return [...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect())
+        .map((r) => [r.left, r.top, r.width, r.height]);
+    """
+    return browser.execute_script(script, selector)
+
+
+FIGURE = "#error-against-distance"
+
+
+def test_panels_stack_on_a_phone_and_stand_side_by_side_elsewhere(visit):
+    for width, media in ((1280, "screen"), (718, "print")):
+        browser = visit(width, media=media)
+        ((left, _, wide, high),) = boxes(browser, f"{FIGURE} svg.whole")
+        assert left >= 0 and left + wide <= width and high > 200
+        assert all(area[3] == 0 for area in boxes(browser, f"{FIGURE} .panels"))
+    browser = visit(390)
+    ((*_, wide, high),) = boxes(browser, f"{FIGURE} svg.whole")
+    assert wide == high == 0
+    tiles = boxes(browser, f"{FIGURE} .panels > svg")
+    panels = [tile for tile in tiles if tile[3] > 100]
+    # Two data sets, two rows: large enough to read, one below the other.
+    assert len(panels) == 4 < len(tiles)
+    assert all(left >= 0 and left + wide <= 390 and wide > 220 for left, _, wide, _ in panels)
+    assert all(first[1] + first[3] <= second[1] for first, second in itertools.pairwise(panels))
+    # A view of its own panel, with what is drawn in it.
+    drawn = """
+      const view = document.querySelector(arguments[0]).getBoundingClientRect();
+      return document.elementsFromPoint(view.left + view.width / 2, view.top + view.height / 2).map((e) => e.tagName);
+    """
+    browser.execute_script(
+        "document.querySelector(arguments[0]).scrollIntoView({behavior: 'instant'})", f"{FIGURE} .panels > svg"
+    )
+    assert "use" in browser.execute_script(drawn, f"{FIGURE} .panels > svg")
+
+
+@pytest.fixture(scope="module")
+def committed():
+    """The paper's page, if its figures are as the present code draws them."""
+    run = Path(__file__).parents[3] / "results" / "paper"
+    if "<dc:description>" not in (run / "figures" / "error_against_distance.svg").read_text(encoding="utf-8"):
+        pytest.skip("results/paper was made by an earlier version, which did not say where panels are")
+    return run / "report.html"
+
+
+def test_the_papers_page_is_small(committed):
+    assert committed.stat().st_size < 1.5e6
+
+
+def test_table_1_and_figure_2_of_the_paper_come_first(visit, committed):
+    browser = visit(1280, page=committed.as_uri())
+    for name in ("lead", "error-against-epsilon", "error-against-distance"):
+        ((_, top, _, high),) = boxes(browser, f"#{name}")
+        assert top + high < 2500, name
+    assert browser.execute_script(CLIPPED) == []
+
+
+def test_nothing_of_the_papers_page_is_clipped_on_a_phone(visit, committed):
+    browser = visit(390, page=committed.as_uri())
+    browser.execute_script(UNFOLD)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert browser.execute_script(CLIPPED) == []
+
+
+def test_the_papers_page_prints_whole_and_no_wider_than_a_sheet(visit, committed):
+    browser = visit(718, media="print", page=committed.as_uri())
+    hidden = """
+      const gone = (e) => !e.checkVisibility({contentVisibilityAuto: true}) || e.getBoundingClientRect().height === 0;
+      return [...document.querySelectorAll('table, tbody tr, .plot .scroll > svg')].filter(gone).length;
+    """
+    assert browser.execute_script(hidden) == 0
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 718
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_of_the_papers_page_stands_out(visit, committed, scheme):
+    browser = visit(1280, scheme, page=committed.as_uri())
+    browser.execute_script(UNFOLD)
+    seen, failures = browser.execute_script(CONTRAST)
+    assert seen > 5000 and failures == []
 
 
 @pytest.mark.parametrize("width", [390, 1280])

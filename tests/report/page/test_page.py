@@ -14,10 +14,12 @@ from reports import CONFIG, evidence_in, make_folder, make_records, make_report,
 from dams.cli import main
 from dams.experiments.records import write_csv
 from dams.report.page.contents import outputs_of, parts_of, what_is_missing
-from dams.report.page.markup import data_table, inline_svg, interval, mathematics, number
+from dams.report.page.markup import as_cards, data_table, interval, mathematics, number
 from dams.report.page.render import check_or_read_claims, write_page
+from dams.report.page.svg import inline_svg
 from dams.report.provenance import note_start
 from dams.report.run_folder import RunFolder
+from dams.report.tables import Entry, Section, Table
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 
@@ -180,7 +182,8 @@ def finish(folder, run):
 def test_an_output_that_is_no_longer_asked_for_is_not_shown(changed, tmp_path):
     studies = copy.deepcopy(CONFIG["studies"])
     studies["two"]["outputs"] = ["table1"]
-    assert {item.name for item in outputs_of(changed())[0]} == {"table1", "paired_differences", "error_against_epsilon"}
+    figures = {"error_against_epsilon", "error_against_distance"}
+    assert {item.name for item in outputs_of(changed())[0]} == {"table1", "paired_differences", *figures}
     run = finish(tmp_path, changed(studies=studies))
     assert {item.name for item in outputs_of(run)[0]} == {"table1", "error_against_epsilon"}
     assert "paired_differences" not in write_page(tmp_path).read_text(encoding="utf-8")
@@ -264,7 +267,7 @@ def test_a_page_is_not_replaced_by_one_without_records(tmp_path, capsys):
     shutil.rmtree(block.parents[1])
     assert main(["report", str(tmp_path)]) == 1
     told = capsys.readouterr().err
-    assert "its records are not there: expected records.csv or blocks/, got neither" in told
+    assert "its records are not there: expected records.csv, records.npz or blocks/" in told
     assert "report.html is left as it is; `dams run`" in told
     assert (tmp_path / "report.html").read_bytes() == before
 
@@ -343,16 +346,25 @@ def test_an_inlined_figure_keeps_to_itself():
         "url(#p-0)",
         'id="p-3"',
         '<use href="#p-3"/>',
-        '<path id="p-1" d="M 0 0" style="fill: red"/>',
+        '<path id="p-1" d="M0 0" style="fill:red"/>',
         '<use href="#p-1" x="7.12" y="8"/><use href="#p-1" x="9" y="8"/>',
-        '<use href="#p-2" x="1" y="8" style="fill: red"/>',
-        "fill: var(--paper)",
-        'd="M 1.23 2 L 3 4"',
+        '<use href="#p-2" x="1" y="8" style="fill:red"/>',
+        "fill:var(--paper)",
+        'd="M1.23 2 3 4"',
         "say &#34;so&#34;",
     ):
         assert words in svg
     for words in ("metadata", "<style", "DOCTYPE"):
         assert words not in svg
+
+
+def test_cells_of_a_table_name_their_columns():
+    rows = [("Source", [Entry("0.5", "0.4"), Entry("0.6")]), ("Oracle", [Entry("0.1"), Entry("0.2")])]
+    table = Table("t", [("Adult", "free"), ("A & B",)], [Section("linear", rows)], pd.DataFrame(), ["A note."])
+    html = as_cards(table.to_html())
+    assert '<table class="scores cards">' in html and "A note." in html
+    assert html.count('<td data-head="Adult, free"') == html.count('<td data-head="A &amp; B"') == 2
+    assert '<td data-head="Adult, free">0.5<small>0.4</small></td><td data-head="A &amp; B">0.6</td>' in html
 
 
 @pytest.mark.parametrize(

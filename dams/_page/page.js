@@ -88,7 +88,7 @@ function makeFilter(figure, table) {
   figure.querySelector("figcaption").after(controls);
 }
 
-for (const figure of document.querySelectorAll("figure.table")) {
+for (const figure of document.querySelectorAll("figure.table:not([data-still])")) {
   const table = figure.querySelector("table");
   makeSortable(table);
   makeFilter(figure, table);

@@ -1,0 +1,75 @@
+"""Options that the commands for two files share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dams.commands._common import Refused
+
+FILES = "CSV with a header line, also packed by gzip or zip, or Parquet; - is standard input"
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Add both files."""
+    parser.add_argument("source", help=f"the place with labels: {FILES}")
+    parser.add_argument("target", help="the place to predict in: the same columns, in any order")
+
+
+def add_reading(parser: argparse.ArgumentParser, *, left_out: str = "--label", what: str = "labels, ") -> None:
+    """Add what is known of columns and rows, and how files are written; `reading` collects it.
+
+    `left_out` is the option that leaves columns out, which `what` describes.
+    """
+    several: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN", "default": []}
+    parser.add_argument(
+        left_out,
+        action="extend",
+        dest="left_out",
+        help=f"columns to leave out, in whichever file they are: {what}identifiers",
+        **several,
+    )
+    parser.add_argument(
+        "--always-recorded", action="extend", help="columns that neither place ever loses: sex, age, site", **several
+    )
+    parser.add_argument(
+        "--anchors",
+        action="extend",
+        help="columns that neither place ever loses and on which loss, and the population, may depend",
+        **several,
+    )
+    parser.add_argument(
+        "--column-group", action="append", help="columns that are lost together; once per group", **several
+    )
+    parser.add_argument("--groups", metavar="COLUMN", help="column that says which rows belong together: patients")
+    parser.add_argument(
+        "--nan-as-zero", action="store_true", help="an empty field among numbers is a lost value, like a 0"
+    )
+    parser.add_argument(
+        "--separator", type=_separator, help=r"character between fields, \t for a tab (default: recognised: , ; \t |)"
+    )
+    parser.add_argument("--decimal", choices=(".", ","), help="mark of decimals (default: recognised)")
+
+
+def reading(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the options as `dams.two_files.reading.read_pair` takes them."""
+    return {
+        "labels": given.left_out,
+        "always_recorded": given.always_recorded,
+        "anchors": given.anchors,
+        "column_groups": given.column_group,
+        "groups": given.groups,
+        "nan_as_zero": given.nan_as_zero,
+        "separator": given.separator,
+        "decimal": given.decimal,
+    }
+
+
+def refuse(error: Exception) -> Refused:
+    """Return the refusal of a command in which --label is what to predict, and --leave-out leaves columns out."""
+    return Refused(str(error).replace("--label", "--leave-out"))
+
+
+def _separator(text: str) -> str:
+    # A shell has no easy way to write a tab.
+    return "\t" if text == r"\t" else text

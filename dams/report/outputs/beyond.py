@@ -1,0 +1,149 @@
+"""Table and figure of what to do when: shares of the gap by mechanism, and what the diagnostics saw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from dams.experiments.beyond.cells import HIGHEST, TEST_ROWS
+from dams.experiments.beyond.methods import METHODS
+from dams.experiments.beyond.names import MECHANISMS
+from dams.experiments.beyond.summary import ALL, FOLLOWED, MOST, SEEN, TOLERANCE, UNSEEN, WORTH_IT
+from dams.report.colours import BLUE, ORANGE, VERMILION
+from dams.report.figures import legend_below, new_figure
+from dams.report.run_files import rows_of
+from dams.report.tables import Entry, Section, Table
+
+# Shares below this are marked at the edge: one method that fails would hide what the others differ by.
+LEAST = -1.0
+# Ends of intervals above this say no more than this.
+GREATEST = 2.0
+_STYLES = ((ORANGE, "D"), (BLUE, "o"), (VERMILION, "s"))
+
+
+def titles() -> dict[str, str]:
+    """Return the title of every method, and of what is followed."""
+    return {name: method.title for name, method in METHODS.items()} | FOLLOWED
+
+
+def as_percent(value: float) -> str:
+    """Write a share; one far below zero, or far above one, as that."""
+    if pd.isna(value):
+        return "–"
+    text = f"{100 * min(max(value, LEAST), GREATEST):.0f} %".replace("-", "−")
+    return f"≤ {text}" if value < LEAST else f"≥ {text}" if value > GREATEST else text
+
+
+RULE = (
+    f"The rule behind what to do, row by row: where no data set has a gap of {WORTH_IT:g} Var(Y), the source "
+    "predictor is kept. Otherwise the method is taken whose interval has the highest lower end: “adapt” where that end "
+    f"is at least {as_percent(MOST)}, “adapt for a part” where it is above 0, else the source predictor is kept. "
+    "“check_ucar warns” where it rejects, or finds another population, in at least "
+    f"{as_percent(SEEN)} of draws; “no check warns” where in at most {as_percent(UNSEEN)}."
+)
+
+
+def advice_table(shares: pd.DataFrame, advice: pd.DataFrame) -> Table:
+    """One row per mechanism and strength: shares with intervals, what the diagnostics saw, what to do."""
+    together = shares[shares["dataset"] == ALL]
+    named = titles()
+    methods = [name for name in named if name in set(shares["method"]) - {"source", "oracle"}]
+    sections = []
+    for mechanism, part in advice.groupby("mechanism", sort=False):
+        rows = []
+        for row in rows_of(part):
+            here = (together["mechanism"] == row["mechanism"]) & (together["strength"] == row["strength"])
+            of = together[here].set_index("method")
+            best = of.loc[[name for name in methods if name in METHODS], "share"].max()
+            # First, as a narrow window shows the first columns alone.
+            entries = [Entry(row["to_do"], words=True)]
+            entries += [Entry(f"{row[f'{name}_score']:.3f}", grey=True) for name in ("source", "oracle")]
+            entries += [_share(of.loc[name], bold=of["share"][name] == best and name in METHODS) for name in methods]
+            entries += [Entry(as_percent(row[key])) for key in ("rejected", "rejected_given_age", "population_differs")]
+            for end in ("", "_given_age"):
+                entries += [Entry(f"{row[f'risk_error{end}']:.3f}"), Entry(as_percent(row[f"risk_right{end}"]))]
+            strength = "" if mechanism == "none" else f"strength {row['strength']:g}"
+            rows.append((strength, entries))
+        about = MECHANISMS[str(mechanism)]
+        sections.append(Section(f"{about.title}: {about.about}", rows))
+    heads: list[tuple[str, ...]] = [("what to do",), ("Source", "score"), ("Oracle", "score")]
+    heads += [(named[name], "share") for name in methods]
+    heads += [("check_ucar", "rejects"), ("… given", "age"), ("other", "population")]
+    for given in ("", ", given age"):
+        heads += [(f"target_risk{given}", "error"), ("its choice", "is right")]
+    return Table(
+        title="Share of the gap between source and oracle that is closed, and what can be seen without target labels",
+        heads=heads,
+        sections=sections,
+        data=advice,
+        notes=[
+            "Scores are the target’s MSE/Var(Y) of linear predictors, means over data sets and draws; shares are means "
+            f"over data sets whose gap is at least {WORTH_IT:g}, with 95 % intervals over draws; the best in bold.",
+            f"Rates of loss are U(0, {HIGHEST:g}) in both domains. Every predictor is tested on {TEST_ROWS} times as "
+            "many rows as it was fitted on.",
+            "target_risk: mean distance of its estimate from the truth, in Var(Y). Its choice among source, filter, "
+            f"two-way and closed form is right if it loses less than {as_percent(TOLERANCE)} of the gap on the best; "
+            "given age, the closed form with anchors is among them.",
+            "Diagnostics followed: where check_ucar finds nothing, target_risk’s choice; where age explains what it "
+            "finds, target_risk’s choice given age; otherwise source.",
+            "Optimal transport is that between Gaussian laws; reweighting is by a classifier of the domains.",
+            RULE,
+        ],
+    )
+
+
+def _share(row: Any, *, bold: bool) -> Entry:
+    if pd.isna(row["share"]):
+        return Entry("–")
+    return Entry(as_percent(row["share"]), f"{as_percent(row['lower'])} to {as_percent(row['upper'])}", bold=bold)
+
+
+def gap_figure(shares: pd.DataFrame, advice: pd.DataFrame) -> Figure:
+    """Draw the share of the gap closed by each method, a panel per mechanism, one colour per strength."""
+    named = titles()
+    known = shares.dropna(subset=["share"])
+    # Without a gap there is nothing to draw, unless there is nothing else.
+    drawn = set(known["mechanism"]) or set(shares["mechanism"])
+    mechanisms = [name for name in MECHANISMS if name in drawn]
+    methods = [name for name in named if name in set(shares["method"]) - {"source", "oracle"}]
+    strengths = sorted(set(known["strength"])) or [0.0]
+    columns = min(len(mechanisms), 4)
+    rows = -(-len(mechanisms) // columns)
+    height = rows * (0.24 * len(methods) + 0.7) + 0.7
+    figure, axes = new_figure(rows, columns, width=10.4, height=height, sharey=True)
+    for panel, mechanism in zip(axes.flat, mechanisms, strict=False):
+        part = known[known["mechanism"] == mechanism]
+        for number, strength in enumerate(strengths):
+            color, marker = _STYLES[number % len(_STYLES)]
+            here = part[part["strength"] == strength]
+            place = np.arange(len(methods)) + 0.34 * (number - (len(strengths) - 1) / 2)
+            for _, each in here[here["dataset"] != ALL].groupby("dataset"):
+                values = each.set_index("method")["share"].reindex(methods).clip(lower=LEAST)
+                panel.plot(values, place, ".", color=color, alpha=0.35, markersize=3)
+            whole = here[here["dataset"] == ALL].set_index("method").reindex(methods)
+            panel.hlines(place, whole["lower"].clip(LEAST, 1.2), whole["upper"].clip(LEAST, 1.2), color=color, lw=1.2)
+            inside = (whole["share"] >= LEAST).to_numpy()
+            label = f"strength {strength:g}"
+            panel.plot(whole["share"][inside], place[inside], marker, color=color, markersize=4.5, label=label)
+            for position in place[~inside & whole["share"].notna().to_numpy()]:
+                panel.annotate("◂", (LEAST, position), color=color, va="center", ha="left", fontsize=8)
+        panel.axvline(0, color="0.35", linewidth=0.8)
+        panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":")
+        warned = advice[advice["mechanism"] == mechanism]
+        rejects = ", ".join(as_percent(value) for value in warned["rejected"])
+        panel.set_title(f"{MECHANISMS[mechanism].title}\nrejected: {rejects}", fontsize=8.5)
+        panel.set_xticks([-1, -0.5, 0, 0.5, 1])
+        panel.tick_params(axis="x", labelsize=7.5)
+        panel.set(xlim=(LEAST - 0.03, 1.2), ylim=(len(methods) - 0.5, -0.5))
+        panel.set_yticks(range(len(methods)), [named[name] for name in methods])
+        panel.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    for panel in axes.flat[len(mechanisms) :]:
+        panel.set_visible(False)
+    for panel in axes[-1]:
+        panel.set_xlabel("share of the gap closed")
+    legend_below(figure, axes[0, 0], columns=len(strengths), room=1)
+    return figure

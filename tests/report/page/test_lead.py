@@ -1,0 +1,49 @@
+"""What a page says first: what adjusting gains, and where it loses."""
+
+import pandas as pd
+
+from dams.report.page.lead import lead_table, verdict_of
+
+NOTHING = pd.DataFrame(columns=["quantity", "variant", "status", "dataset", "regime", "model", "method", "table"])
+CLAIMS = pd.DataFrame(columns=["verdict", "kind"])
+
+
+def summary_of(scores, **changes):
+    """Means of the methods of one column of table 1, each over ten draws."""
+    about = {"study": "one", "dataset": "diabetes", "regime": "free", "epsilon": None, "labels": "random_linear"}
+    repeats = {"draws": 10, "betas": 5, "cells": 50, "failures": 0, "oracle": float("nan")}
+    rows = [{**about, "model": "linear", **repeats, "method": name, "mean": mean} for name, mean in scores.items()]
+    return pd.DataFrame(rows).assign(**changes)
+
+
+def notes_of(scores, **changes):
+    return lead_table(summary_of(scores, **changes), NOTHING.assign(measured=None)).notes
+
+
+def test_where_an_adjustment_loses_is_told_with_its_reason():
+    first, loses = notes_of({"oracle": 0.19, "source": 0.256, "closed_form": 0.252, "nonparametric": 0.302})
+    assert first.startswith("Repeats, intervals")
+    assert "Non-parametric does worse than no adjustment on Diabetes, mˢ ? mᵗ (linear 0.302 against 0.256)" in loses
+    assert "can only delete" in loses
+
+
+def test_a_loss_within_two_per_cent_and_the_imputed_are_no_remark():
+    assert len(notes_of({"oracle": 0.19, "source": 0.25, "closed_form": 0.254, "imputed": 0.9})) == 1
+
+
+def test_means_over_fewer_cells_are_not_held_against_the_source():
+    summary = summary_of({"oracle": 0.19, "source": 0.25, "two_way": 0.4})
+    summary.loc[summary["method"] == "two_way", ["draws", "cells"]] = [2, 10]
+    (note,) = lead_table(summary, NOTHING.assign(measured=None)).notes
+    assert note.startswith("†")
+
+
+def test_a_verdict_names_gain_and_loss_of_the_adjustment_that_a_column_has():
+    won = summary_of({"oracle": 0.19, "source": 0.256, "closed_form": 0.2})
+    lost = summary_of({"oracle": 0.2, "source": 0.21, "closed_form": 0.22}, dataset="digits")
+    gain, loss = verdict_of(pd.concat([won, lost], ignore_index=True), CLAIMS, NOTHING)
+    assert gain == (
+        "In 1 of 2 settings of linear models adjusting beats the source predictor, most on Diabetes, mˢ ? mᵗ "
+        "(source 0.256 → closed-form 0.200 → oracle 0.190)."
+    )
+    assert loss.startswith("It loses on Digits, mˢ ? mᵗ (source 0.210 → closed-form 0.220 → oracle 0.200)")
