@@ -117,19 +117,32 @@ def test_every_document_is_reachable():
     assert {f"generated/pages/{page}" for page in PAGES.values()} < set(listed)
 
 
+def without_code(page):
+    return re.sub(r"```(?!\{).*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
 def markdown_links():
-    for page in [*DOCS.glob("*.md"), *(ROOT / name for name in PAGES)]:
-        text = re.sub(r"```(?!\{).*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", text):
+    """Every link of the pages, README among them, to a file or a heading: the page, the path (may be empty), the heading."""
+    for page in [*DOCS.glob("*.md"), ROOT / "README.md", *(ROOT / name for name in PAGES)]:
+        for target, heading in re.findall(r"\]\(([^)\s#]*)#?([^)\s]*)\)", without_code(page)):
             if "://" not in target and not target.startswith(("generated/", "mailto:")):
-                yield page, target
+                yield page, target, heading
 
 
-def test_links_to_files_lead_somewhere():
+def headings(page):
+    """The anchors of a page's headings, as both the site and what shows Markdown in a repository name them."""
+    titles = re.findall(r"^#+ (.*)$", without_code(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def test_links_lead_to_files_and_headings():
     links = list(markdown_links())
-    assert len(links) > 50
-    missing = [f"{page.relative_to(ROOT)}: {target}" for page, target in links if not (page.parent / target).exists()]
-    assert not missing
+    assert len(links) > 50 and sum(bool(heading) for *_, heading in links) > 5
+    for page, target, heading in links:
+        path = page.parent / target if target else page
+        link = f"{page.relative_to(ROOT)}: {target}#{heading}"
+        assert path.exists(), link
+        assert not heading or heading in headings(path), link
 
 
 def test_links_to_the_gallery_and_from_it_lead_somewhere():
