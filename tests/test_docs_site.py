@@ -122,7 +122,7 @@ def without_code(page):
 
 
 def markdown_links():
-    """Every link of the pages, README among them, to a file or a heading: the page, the path (may be empty), the heading."""
+    """Every link of the pages, README among them: the page, the path (empty within a page) and the heading."""
     for page in [*DOCS.glob("*.md"), ROOT / "README.md", *(ROOT / name for name in PAGES)]:
         for target, heading in re.findall(r"\]\(([^)\s#]*)#?([^)\s]*)\)", without_code(page)):
             if "://" not in target and not target.startswith(("generated/", "mailto:")):
