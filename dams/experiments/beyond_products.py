@@ -48,8 +48,16 @@ BEYOND_PRODUCTS: dict[str, Product] = {
         "beyond/what_to_do",
         "table",
         "What to do when",
-        "Share of the gap between source and oracle that each method closes, with intervals over draws; what "
-        "check_ucar and target_risk say without a label of the target; and what to do, by the rule in the notes.",
+        "What to do under each mechanism, by the rule in the notes; and what check_ucar and target_risk say without a "
+        "label of the target.",
+        **_BEYOND,
+    ),
+    "beyond_closed": Product(
+        "report_beyond",
+        "beyond/shares_closed",
+        "table",
+        "Share of the gap closed",
+        "Share of the gap between source and oracle that each method closes, with intervals over draws.",
         **_BEYOND,
     ),
     "beyond_gap": Product(

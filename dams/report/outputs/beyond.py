@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,53 +48,72 @@ RULE = (
 )
 
 
-def advice_table(shares: pd.DataFrame, advice: pd.DataFrame) -> Table:
-    """One row per mechanism and strength: shares with intervals, what the diagnostics saw, what to do."""
-    together = shares[shares["dataset"] == ALL]
-    named = titles()
-    methods = [name for name in named if name in set(shares["method"]) - {"source", "oracle"}]
-    sections = []
-    for mechanism, part in advice.groupby("mechanism", sort=False):
-        rows = []
-        for row in rows_of(part):
-            here = (together["mechanism"] == row["mechanism"]) & (together["strength"] == row["strength"])
-            of = together[here].set_index("method")
-            best = of.loc[[name for name in methods if name in METHODS], "share"].max()
-            # First, as a narrow window shows the first columns alone.
-            entries = [Entry(row["to_do"], words=True)]
-            entries += [Entry(f"{row[f'{name}_score']:.3f}", grey=True) for name in ("source", "oracle")]
-            entries += [_share(of.loc[name], bold=of["share"][name] == best and name in METHODS) for name in methods]
-            entries += [Entry(as_percent(row[key])) for key in ("rejected", "rejected_given_age", "population_differs")]
-            for end in ("", "_given_age"):
-                entries += [Entry(f"{row[f'risk_error{end}']:.3f}"), Entry(as_percent(row[f"risk_right{end}"]))]
-            strength = "" if mechanism == "none" else f"strength {row['strength']:g}"
-            rows.append((strength, entries))
-        about = MECHANISMS[str(mechanism)]
-        sections.append(Section(f"{about.title}: {about.about}", rows))
-    heads: list[tuple[str, ...]] = [("what to do",), ("Source", "score"), ("Oracle", "score")]
-    heads += [(named[name], "share") for name in methods]
-    heads += [("check_ucar", "rejects"), ("… given", "age"), ("other", "population")]
+def advice_table(advice: pd.DataFrame) -> Table:
+    """One row per mechanism and strength: what to do, and what the diagnostics saw."""
+
+    def entries(row: Any) -> list[Entry]:
+        found = [Entry(row["to_do"], words=True)]
+        found += [Entry(as_percent(row[key])) for key in ("rejected", "rejected_given_age", "population_differs")]
+        for end in ("", "_given_age"):
+            found += [Entry(f"{row[f'risk_error{end}']:.3f}"), Entry(as_percent(row[f"risk_right{end}"]))]
+        return found
+
+    heads: list[tuple[str, ...]] = [("what to do",), ("check_ucar", "rejects"), ("… given", "age")]
+    heads += [("other", "population")]
     for given in ("", ", given age"):
         heads += [(f"target_risk{given}", "error"), ("its choice", "is right")]
     return Table(
-        title="Share of the gap between source and oracle that is closed, and what can be seen without target labels",
+        title="What to do, and what can be seen without target labels",
         heads=heads,
-        sections=sections,
+        sections=_sections(advice, entries),
         data=advice,
+        notes=[
+            RULE,
+            "target_risk: mean distance of its estimate from the truth, in Var(Y). Its choice among source, filter, "
+            f"two-way and closed form is right if it loses less than {as_percent(TOLERANCE)} of the gap on the best; "
+            "given age, the closed form with anchors is among them.",
+        ],
+    )
+
+
+def shares_table(shares: pd.DataFrame, advice: pd.DataFrame) -> Table:
+    """One row per mechanism and strength: the share of the gap that each method closes, with its interval."""
+    together = shares[shares["dataset"] == ALL]
+    named = titles()
+    methods = [name for name in named if name in set(shares["method"]) - {"source", "oracle"}]
+
+    def entries(row: Any) -> list[Entry]:
+        here = (together["mechanism"] == row["mechanism"]) & (together["strength"] == row["strength"])
+        of = together[here].set_index("method")
+        best = of.loc[[name for name in methods if name in METHODS], "share"].max()
+        found = [Entry(f"{row[f'{name}_score']:.3f}", grey=True) for name in ("source", "oracle")]
+        return found + [_share(of.loc[name], bold=of["share"][name] == best and name in METHODS) for name in methods]
+
+    return Table(
+        title="Share of the gap between source and oracle that is closed",
+        heads=[("Source", "score"), ("Oracle", "score"), *((named[name], "share") for name in methods)],
+        sections=_sections(advice, entries),
+        data=together,
         notes=[
             "Scores are the target’s MSE/Var(Y) of linear predictors, means over data sets and draws; shares are means "
             f"over data sets whose gap is at least {WORTH_IT:g}, with 95 % intervals over draws; the best in bold.",
             f"Rates of loss are U(0, {HIGHEST:g}) in both domains. Every predictor is tested on {TEST_ROWS} times as "
             "many rows as it was fitted on.",
-            "target_risk: mean distance of its estimate from the truth, in Var(Y). Its choice among source, filter, "
-            f"two-way and closed form is right if it loses less than {as_percent(TOLERANCE)} of the gap on the best; "
-            "given age, the closed form with anchors is among them.",
             "Diagnostics followed: where check_ucar finds nothing, target_risk’s choice; where age explains what it "
             "finds, target_risk’s choice given age; otherwise source.",
             "Optimal transport is that between Gaussian laws; reweighting is by a classifier of the domains.",
-            RULE,
         ],
     )
+
+
+def _sections(advice: pd.DataFrame, entries: Callable[[Any], list[Entry]]) -> list[Section]:
+    """Return a section per mechanism, with a row per strength."""
+    sections = []
+    for mechanism, part in advice.groupby("mechanism", sort=False):
+        about = MECHANISMS[str(mechanism)]
+        rows = [("" if mechanism == "none" else f"strength {row['strength']:g}", entries(row)) for row in rows_of(part)]
+        sections.append(Section(f"{about.title}: {about.about}", rows))
+    return sections
 
 
 def _share(row: Any, *, bold: bool) -> Entry:

@@ -12,7 +12,7 @@ from dams.experiments.beyond.names import MECHANISMS, strengths_of
 from dams.experiments.beyond.summary import FOLLOWED, advice, gap_closed, summarise_checks, with_followed
 from dams.experiments.config import parse
 from dams.experiments.products import products_of
-from dams.report.outputs.beyond import RULE, advice_table, as_percent, gap_figure
+from dams.report.outputs.beyond import RULE, advice_table, as_percent, gap_figure, shares_table
 from dams.report.outputs.beyond_findings import beyond_findings
 from dams.report.page.render import page_of
 from dams.report.provenance import note_start
@@ -61,17 +61,22 @@ def frames():
 
 def test_the_table_says_what_to_do_and_by_which_rule(frames):
     _, _, shares, seen = frames
-    table = advice_table(shares, seen)
+    table = advice_table(seen)
     assert RULE in table.notes and len(table.sections) == len(MECHANISMS)
     assert sum(len(section.rows) for section in table.sections) == 2 * len(MECHANISMS) - 1
     text = table.to_markdown()
     line = next(line for line in text.splitlines() if "age explains it" in line)
     assert "Adapt: closed form, anchors. check_ucar warns, and age explains it." in line
-    assert "**90 %** (90 % to 90 %)" in line and "≤ −100 %" in line
     (nothing,) = table.sections[0].rows
     assert nothing[1][0].text == "Keep the source predictor: there is nothing to gain."
-    assert nothing[1][3].text == "–"
-    assert all(len(entries) == len(table.heads) for section in table.sections for _, entries in section.rows)
+    closed = shares_table(shares, seen)
+    assert [section.title for section in closed.sections] == [section.title for section in table.sections]
+    line = next(line for line in closed.to_markdown().partition("Loss by age")[2].splitlines() if "strength" in line)
+    assert "**90 %** (90 % to 90 %)" in line and "≤ −100 %" in line
+    (nothing,) = closed.sections[0].rows
+    assert nothing[1][2].text == "–"
+    for made in (table, closed):
+        assert all(len(entries) == len(made.heads) for section in made.sections for _, entries in section.rows)
 
 
 def test_shares_are_written_as_people_read_them():
@@ -117,17 +122,17 @@ def test_bars_are_judged(frames):
 def test_a_single_mechanism_has_a_table_and_a_figure(frames, mechanism):
     scores, checks, shares, seen = (frame[frame["mechanism"] == mechanism] for frame in frames)
     assert len(beyond_findings(scores, checks)) >= 2
-    assert len(advice_table(shares, seen).sections) == 1
+    assert len(advice_table(seen).sections) == len(shares_table(shares, seen).sections) == 1
     figure = gap_figure(shares, seen)
     assert figure.axes[0].get_title(loc="left").startswith(MECHANISMS[mechanism].title)
     plt.close(figure)
 
 
 def test_a_run_of_mechanisms_alone_has_a_page_without_the_papers_claims(tmp_path, frames):
-    scores, checks, shares, seen = frames
+    scores, checks, _, seen = frames
     note_start(tmp_path, CONFIG.model_dump(mode="json"))
     (tmp_path / "beyond").mkdir()
-    advice_table(shares, seen).save(tmp_path / "beyond/what_to_do")
+    advice_table(seen).save(tmp_path / "beyond/what_to_do")
     beyond_findings(scores, checks).to_csv(tmp_path / "beyond/findings.csv", index=False)
     scores.to_csv(tmp_path / "beyond/scores.csv", index=False)
     page = page_of(RunFolder(tmp_path), [])
