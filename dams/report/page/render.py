@@ -44,7 +44,6 @@ from dams.report.page.markup import (
     mathematics,
     number,
 )
-from dams.report.page.open_claims import KINDS, draws_needed, open_claims
 from dams.report.page.svg import inline_svg
 from dams.report.paper import read_errata
 from dams.report.run_files import read_table, rows_of
@@ -54,6 +53,13 @@ from dams.report.summary import differences_from, in_display_order
 from dams.report.tables import REGIME_SYMBOLS
 
 HERE = Path(__file__).parent
+# Whose a claim is, as the page says it before its place.
+KINDS = {
+    "stated": "Stated by the paper. ",
+    "reading": "Our reading of a table or figure. ",
+    "print": "A number or line of print. ",
+    "ours": "Asked of our own estimator. ",
+}
 VARIANTS = {"as_published": "as published", "released_notebook": "notebook's columns"}
 QUANTITIES = {"mean": "mean", "above oracle": "above oracle"}
 
@@ -105,7 +111,7 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
         missing=what_is_missing(run),
         counts={verdict.value: int((claims["verdict"] == verdict.value).sum()) for verdict in Verdict},
         claims=(rows := _claim_rows(claims, findings)),
-        open_claims=open_claims(rows),
+        open_claims=[row for row in rows if row["verdict"] in (Verdict.NOT_SUPPORTED.value, Verdict.UNDECIDED.value)],
         kinds=KINDS,
         verdict=verdict_of(summary, claims, comparison),
         lead=_lead(summary, comparison),
@@ -170,7 +176,8 @@ def _claim_rows(claims: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, 
     for claim in rows_of(claims):
         own = findings[(findings["id"] == claim["id"]) & (findings["quantity"] != "")]
         closest = interval(*(claim[f"closest_{key}"] for key in ("value", "lower", "upper")))
-        to_decide = draws_needed(claim.get("closest_draws_to_decide", math.nan))
+        needed = claim.get("closest_draws_to_decide", math.nan)
+        to_decide = int(needed) if isinstance(needed, float) and math.isfinite(needed) else None
         rows.append({**claim, "closest": closest, "to_decide": to_decide, "findings": _finding_rows(own)})
     return rows
 
