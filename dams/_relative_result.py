@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dams._intervals import p_recorded_better
+from dams._notebook import as_html
 from dams._registry import load
 from dams._rows import Worth
 from dams._validation import check_covariates, describe_columns, match_columns
@@ -210,13 +211,10 @@ class RelativeMissingness:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sentence, and the features furthest from zero."""
-        from html import escape
-
         order = np.argsort(-np.abs(self.r), kind="stable")[:SHOWN]
         rest = len(self.r) - len(order)
         more = f"<p>The {SHOWN} furthest from zero of {len(self.r)}; to_frame() has all.</p>" if rest else ""
-        table = self.to_frame().iloc[order].to_html(float_format="{:.3f}".format)
-        return f"<p>{escape(str(self))}</p>{table}{more}"
+        return as_html(str(self), self.to_frame().iloc[order], digits=".3f") + more
 
     def plot(self, *, axes: Any = None, most: int = 40) -> Any:
         """Draw r with both intervals, the features furthest from zero on top, and return the axes.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from dams._notebook import as_html
+
 
 @dataclass(frozen=True, repr=False)
 class TargetRisk:
@@ -83,7 +85,7 @@ class TargetRisk:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sentence and the numbers."""
-        return _as_html(str(self), self.to_frame(), index=False)
+        return as_html(str(self), self.to_frame(), index=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,10 +164,4 @@ class TargetRiskComparison:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sentence and the table."""
-        return _as_html(str(self), self.table, index=True)
-
-
-def _as_html(sentence: str, table: pd.DataFrame, *, index: bool) -> str:
-    from html import escape
-
-    return f"<p>{escape(sentence)}</p>{table.to_html(index=index, float_format='{:.4g}'.format)}"
+        return as_html(str(self), self.table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -36,7 +36,7 @@ from dams._risk_measure import (
 from dams._risk_rows import StandIns, present_units, signed_stand_ins
 from dams._rows import resolve_row_groups
 from dams._sklearn import select_rows
-from dams._validation import check_covariates, column_names, match_columns, warn_user
+from dams._validation import check_confidence, check_covariates, column_names, match_columns, warn_user
 from dams.anchors import with_anchors
 from dams.estimators._base import draw_streams
 from dams.estimators.filling import two_way_draws
@@ -116,6 +116,17 @@ class Tables:
         return X if self.names is None else pd.DataFrame(X, columns=self.names)
 
 
+def name_models(models: Mapping[Any, Any] | Iterable[tuple[Any, Any]], reference: Any) -> tuple[dict[Any, Any], Any]:
+    """Return models by name, and the name of the one that others are compared with."""
+    named = dict(models)
+    if not named:
+        raise ValueError("models is empty: give a dict of names and fitted models.")
+    first = next(iter(named)) if reference is None else reference
+    if first not in named:
+        raise ValueError(f"reference must be the name of a model, one of {list(named)}, got {reference!r}.")
+    return named, first
+
+
 def study(
     models: Mapping[str, Any],
     rows: tuple[Any, Any, Any],
@@ -133,8 +144,7 @@ def study(
     """Measure the risks of models in the target; the parameters are those of `dams.risk.target_risk`."""
     if method not in ("auto", "signed", "filled"):
         raise ValueError(f"method must be 'auto', 'signed' or 'filled', got {method!r}.")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    check_confidence(confidence)
     if not isinstance(n_draws, Integral) or n_draws < 1:
         raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
     learning, (drawing,) = draw_streams(random_state, 1)

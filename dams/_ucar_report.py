@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dams._notebook import as_html
 from dams._registry import load
 from dams._ucar_statistics import POPULATION
 
@@ -123,14 +124,15 @@ class UCARReport:
             "differs too, and is taken for loss."
         )
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return `checks`."""
+        return self.checks
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the verdict, and the most significant checks."""
-        from html import escape
-
         rest = len(self.checks) > SHOWN
         more = f"<p>The first {SHOWN} of {len(self.checks)} checks; .checks has all.</p>" if rest else ""
-        table = self.checks.head(SHOWN).to_html(index=False, float_format="{:.3f}".format)
-        return f"<p>{escape(str(self))}</p>{table}{more}"
+        return as_html(str(self), self.checks.head(SHOWN), index=False, digits=".3f") + more
 
     def plot(self, *, axes: Any = None, most: int = 20) -> Any:
         """Draw the largest standardised checks and return the axes.

@@ -22,11 +22,14 @@ NO_NUMBER_KINDS = "OUSMm"
 LARGEST = 1e154
 _RESCALE = "whose squares are infinite: divide the columns by a constant, which keeps zeros, or drop these rows."
 
+# Packages between a user's line and a warning; searches of scikit-learn fit within joblib.
+WITHIN = ("dams", "sklearn", "joblib")
+
 
 def warn_user(message: str) -> None:
-    """Warn at the line that called this package, by whatever ways within it and scikit-learn."""
+    """Warn at the line that called this package, by whatever ways within it, scikit-learn and joblib."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("dams", "sklearn"):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in WITHIN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
 
@@ -185,6 +188,12 @@ def refuse_text_labels(y: Any) -> None:
             f"y holds {_show(value)}, which is no number, and a regressor needs numbers: encode the labels, or use "
             "FilteredEstimator or TwoWayEstimator with a classifier."
         )
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise where a level is none."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
 
 
 def check_draws(n_bootstrap: Any, least: float, *, purpose: str) -> None:

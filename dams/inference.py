@@ -33,8 +33,9 @@ from scipy.stats import t as student
 from sklearn.utils import check_array, check_consistent_length
 
 from dams._columns import known_columns
+from dams._notebook import as_html
 from dams._rows import resolve_row_groups
-from dams._validation import check_covariates, column_names, match_columns, refuse_text_labels
+from dams._validation import check_confidence, check_covariates, column_names, match_columns, refuse_text_labels
 from dams.least_squares import solve_symmetric, spectrum
 from dams.moments import move_gram
 from dams.relative import from_tables
@@ -93,12 +94,19 @@ class ClosedFormInference:
         return self._table(design @ np.append(self.coef, self.intercept), error, confidence)
 
     def _table(self, estimate: Array, error: Array, confidence: float) -> pd.DataFrame:
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+        check_confidence(confidence)
         spread = student.ppf((1 + confidence) / 2, self.degrees) * error
         return pd.DataFrame(
             {"estimate": estimate, "standard_error": error, "lower": estimate - spread, "upper": estimate + spread}
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `intervals` at level .95."""
+        return self.intervals()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the sentence and the intervals."""
+        return as_html(str(self), self.to_frame())
 
     def __str__(self) -> str:
         table = self.intervals()

@@ -15,7 +15,14 @@ from dams._columns import known_columns, resolve_columns
 from dams._intervals import Method, delta_interval, ratio_interval
 from dams._relative_result import RelativeMissingness
 from dams._rows import Tally, resolve_row_groups, tally
-from dams._validation import check_covariates, column_names, describe_columns, match_columns, warn_user
+from dams._validation import (
+    check_confidence,
+    check_covariates,
+    column_names,
+    describe_columns,
+    match_columns,
+    warn_user,
+)
 from dams.anchors import AnchoredRows, warn_if_worth_little, with_anchors
 from dams.missingness import canonical_csr
 
@@ -122,8 +129,7 @@ def estimate_relative_missingness(
     >>> estimate_relative_missingness(source, target).r.round(1)
     array([ 0.5, -1. ])
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    check_confidence(confidence)
     names = column_names(X_source)
     source = check_covariates(X_source, name="X_source")
     target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")

@@ -141,3 +141,9 @@ def test_dependent_columns_and_wrong_levels_are_refused():
         infer_closed_form(source[:, [0, 0]], y, target[:, [0, 0]], column_groups=[[0, 1]])
     with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
         infer_closed_form(source, y, target).intervals(95)
+
+
+def test_a_notebook_shows_the_sentence_and_the_intervals():
+    found = infer_closed_form(*shifted())
+    pd.testing.assert_frame_equal(found.to_frame(), found.intervals(0.95))
+    assert str(found) in found._repr_html_() and "<th>intercept</th>" in found._repr_html_()

@@ -100,6 +100,7 @@ def test_a_notebook_shows_the_sentence_and_a_table(relative, report):
     page = relative._repr_html_()
     assert "Of 6 features the target loses" in page and "<td>-249.000</td>" in page
     assert "rare &lt;b&gt;" in page and "<b>" not in page
+    pd.testing.assert_frame_equal(report.to_frame(), report.checks)
     page = report._repr_html_()
     assert "UCAR is rejected" in page and "effect_lower" in page and f"of {len(report.checks)} checks" in page
 

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -161,24 +162,28 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     def _for_base(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return what the base estimator's `fit` is given besides rows and labels."""
-        given = fit_params if sample_weight is None else {**fit_params, "sample_weight": sample_weight}
         if get_config()["enable_metadata_routing"]:
-            requested = given if groups is None else {**given, "groups": groups}
+            given = {"sample_weight": sample_weight, "groups": groups}
+            requested = fit_params | {name: value for name, value in given.items() if value is not None}
             return dict(process_routing(self, "fit", **requested).estimator.fit)
-        if sample_weight is not None and not _takes(self.estimator, "sample_weight"):
+        if sample_weight is None:
+            return fit_params
+        name = _weights_name(self.estimator)
+        if name is None:
             raise ValueError(
                 f"{type(self.estimator).__name__} takes no sample_weight: leave it out, or choose a base estimator "
                 "that does."
             )
-        return given
+        return {**fit_params, name: sample_weight}
 
     def _with_weights(self, for_base: dict[str, Any], weights: Array | None) -> dict[str, Any]:
         """Return what the base estimator is given, with the weights that anchors give the rows."""
         if weights is None:
             return for_base
-        if _takes(self.estimator, "sample_weight"):
-            given = for_base.get("sample_weight")
-            return {**for_base, "sample_weight": weights if given is None else weights * np.asarray(given)}
+        name = _weights_name(self.estimator)
+        if name is not None:
+            given = for_base.get(name)
+            return {**for_base, name: weights if given is None else weights * np.asarray(given)}
         assert self.relative_missingness_ is not None
         worth = self.relative_missingness_.effective_sample_size
         if worth < SAME_POPULATION * len(weights):
@@ -280,10 +285,21 @@ def _fit(estimator: Any, rows: Any, labels: Array, params: dict[str, Any]) -> An
     return estimator.fit(rows, labels, **params)
 
 
-def _takes(estimator: Any, parameter: str) -> bool:
-    """Whether `fit` takes a parameter by name, or whatever it is given, as a search or a pipeline does."""
-    parameters = inspect.signature(estimator.fit).parameters.values()
-    return any(p.name == parameter or p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+def _weights_name(estimator: Any) -> str | None:
+    """Name under which `fit` takes weights of rows; None where it takes none.
+
+    A pipeline has them for its last step, and a search hands on what it is given to what it searches.
+    """
+    if isinstance(estimator, Pipeline) and not get_config()["enable_metadata_routing"]:
+        step, last = estimator.steps[-1]
+        inner = _weights_name(last)
+        return None if inner is None else f"{step}__{inner}"
+    parameters = inspect.signature(estimator.fit).parameters
+    if "sample_weight" in parameters:
+        return "sample_weight"
+    if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return None
+    return _weights_name(estimator.estimator) if hasattr(estimator, "estimator") else "sample_weight"
 
 
 def _mean(parts: Sequence[Any]) -> Any:
