@@ -34,7 +34,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from dams._columns import known_columns
 from dams._notebook import as_html
-from dams._rows import resolve_row_groups
+from dams._rows import correct_for_mean, effective_number, resolve_row_groups
 from dams._validation import check_confidence, check_covariates, column_names, match_columns, refuse_text_labels
 from dams.least_squares import solve_symmetric, spectrum
 from dams.moments import move_gram
@@ -56,7 +56,8 @@ class ClosedFormInference:
     covariance : array of shape (d + 1, d + 1)
         Of the coefficients and, last, the intercept; zero for an intercept that is not fitted.
     degrees : float
-        Degrees of freedom of Student's t: independent rows, or groups of rows, of the smaller domain, minus one.
+        Degrees of freedom of Student's t: independent rows of the smaller domain, or groups of rows of one size that
+        would tell as much, minus one.
     feature_names : list or None
         Names of the source's columns, if it is a DataFrame.
 
@@ -206,9 +207,9 @@ def infer_closed_form(
     beta = inverse @ score.cross
     if not fit_intercept:
         beta, covariance = np.append(beta, 0.0), np.pad(covariance, (0, 1))
-    sizes = [len(table) if ids is None else int(ids.max()) + 1 for table, ids in zip(tables, rows, strict=True)]
+    sizes = [len(X) if ids is None else effective_number(np.bincount(ids)) for X, ids in zip(tables, rows, strict=True)]
     return ClosedFormInference(
-        beta[:-1], float(beta[-1]), covariance, float(min(sizes) - 1), len(tables[0]), len(tables[1]), names
+        beta[:-1], float(beta[-1]), covariance, float(max(min(sizes) - 1, 1)), len(tables[0]), len(tables[1]), names
     )
 
 
@@ -293,7 +294,8 @@ class Scores:
 def covariance_of_mean(parts: Array, groups: Array | None) -> Array:
     """Covariance of a mean over rows, from sums over groups of rows."""
     n = len(parts)
-    if groups is not None:
-        belongs = sparse.csr_array((np.ones(n), (groups, np.arange(n))))
-        parts = np.asarray(belongs @ parts)
-    return parts.T @ parts / n**2 * len(parts) / (len(parts) - 1)
+    if groups is None:
+        return parts.T @ parts / n**2 * n / (n - 1)
+    belongs = sparse.csr_array((np.ones(n), (groups, np.arange(n))))
+    parts = np.asarray(belongs @ parts)
+    return parts.T @ parts / n**2 * correct_for_mean(np.bincount(groups))

@@ -110,8 +110,9 @@ def estimate_relative_missingness(
     same limit, and add the noise of how many columns a row shows.
 
     *Groups of rows.* "delta" takes the variance of a share from sums over groups, with Student's t; "bootstrap"
-    resamples groups; "hoeffding" bounds sums over groups by their sizes, as n²/Σ size² independent rows. `is_proper`
-    scales counts to as many independent rows as would know the share as well. A group in both domains counts as two.
+    resamples groups; "hoeffding" bounds sums over groups by their sizes. Groups of unequal sizes count as n²/Σ size²,
+    the number of groups of one size that would tell as much. `is_proper` scales counts to as many independent rows as
+    would know the share as well. A group in both domains counts as two.
 
     *Simultaneous intervals* are Bonferroni's: each is made at 1 − (1 − confidence)/k for k estimated r. They hold
     however the features depend on each other, for all three methods and from counts alone. The joint law of the
