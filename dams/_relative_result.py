@@ -13,7 +13,7 @@ from dams._intervals import p_recorded_better
 from dams._notebook import as_html
 from dams._registry import load
 from dams._rows import Worth
-from dams._validation import check_covariates, describe_columns, match_columns
+from dams._validation import check_matched, describe_columns
 from dams.anchors import AnchoredRates
 
 Array = np.ndarray
@@ -103,7 +103,7 @@ class RelativeMissingness:
         return float(self.n_source) if self.anchored is None else self.anchored.effective
 
     def _read(self, X: Any) -> Any:
-        return check_covariates(match_columns(X, self.feature_names, len(self.r)), name="X")
+        return check_matched(X, self.feature_names, len(self.r), name="X")
 
     @property
     def filter_rates(self) -> Array:

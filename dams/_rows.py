@@ -35,6 +35,14 @@ def resolve_row_groups(groups: Any, n_rows: int, *, parameter: str) -> Array | N
     return None if len(ids) == n_rows else np.asarray(number)
 
 
+def resolve_both(groups: Any, groups_target: Any, n_rows: tuple[int, int]) -> tuple[Array | None, Array | None]:
+    """Return the numbers of the groups of source and target rows, as `resolve_row_groups` does."""
+    return (
+        resolve_row_groups(groups, n_rows[0], parameter="groups"),
+        resolve_row_groups(groups_target, n_rows[1], parameter="groups_target"),
+    )
+
+
 def effective_number(sizes: Array) -> float:
     """Return how many groups of one size would tell as much as groups of these sizes: n²/Σ size², at most all."""
     return float(sizes.sum() ** 2 / np.square(sizes).sum())

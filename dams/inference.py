@@ -34,8 +34,8 @@ from sklearn.utils import check_array, check_consistent_length
 
 from dams._columns import known_columns
 from dams._notebook import as_html
-from dams._rows import correct_for_mean, effective_number, resolve_row_groups
-from dams._validation import check_confidence, check_covariates, column_names, match_columns, refuse_text_labels
+from dams._rows import correct_for_mean, effective_number, resolve_both
+from dams._validation import check_confidence, check_matched, check_pair, refuse_text_labels
 from dams.least_squares import solve_symmetric, spectrum
 from dams.moments import move_gram
 from dams.relative import from_tables
@@ -88,7 +88,7 @@ class ClosedFormInference:
 
     def mean_predictions(self, X: Any, confidence: float = 0.95) -> pd.DataFrame:
         """Return the expected label of every target row, xᵀβ, with its interval: that of the mean, not of a label."""
-        rows = check_covariates(match_columns(X, self.feature_names, len(self.coef)), name="X")
+        rows = check_matched(X, self.feature_names, len(self.coef), name="X")
         rows = rows.toarray() if sparse.issparse(rows) else rows
         design = np.column_stack([rows, np.ones(len(rows))])
         error = np.sqrt(np.maximum(np.einsum("nd,nd->n", design @ self.covariance, design), 0))
@@ -180,9 +180,7 @@ def infer_closed_form(
     if gram not in ("pooled", "target", "source"):
         raise ValueError(f"gram must be 'pooled', 'target' or 'source', got {gram!r}.")
     refuse_text_labels(y_source)
-    names = column_names(X_source)
-    source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    source, target, names = check_pair(X_source, X_target)
     y = check_array(y_source, ensure_2d=False, dtype=np.float64, input_name="y_source")
     if y.ndim != 1:
         raise ValueError(f"y_source must hold one label per row, got an array of shape {y.shape}: infer one at a time.")
@@ -190,10 +188,7 @@ def infer_closed_form(
     options = {"always_recorded": always_recorded, "column_groups": column_groups}
     relative = from_tables(source, target, feature_names=names, **options, groups=groups, groups_target=groups_target)
     known, unit = known_columns(always_recorded, column_groups, source.shape[1], names)
-    rows = (
-        resolve_row_groups(groups, source.shape[0], parameter="groups"),
-        resolve_row_groups(groups_target, target.shape[0], parameter="groups_target"),
-    )
+    rows = resolve_both(groups, groups_target, (source.shape[0], target.shape[0]))
     tables = [with_ones(X) if fit_intercept else with_ones(X)[:, :-1] for X in (source, target)]
     score = Scores(tables[0], tables[1], y, relative.r, _units(unit, known, fit_intercept), gram)
     matrix = score.matrix

@@ -14,15 +14,8 @@ from scipy import sparse
 from dams._columns import known_columns, resolve_columns
 from dams._intervals import Method, delta_interval, ratio_interval
 from dams._relative_result import RelativeMissingness
-from dams._rows import Tally, resolve_row_groups, tally
-from dams._validation import (
-    check_confidence,
-    check_covariates,
-    column_names,
-    describe_columns,
-    match_columns,
-    warn_user,
-)
+from dams._rows import Tally, resolve_both, tally
+from dams._validation import check_confidence, check_pair, describe_columns, warn_user
 from dams.anchors import AnchoredRows, warn_if_worth_little, with_anchors
 from dams.missingness import canonical_csr
 
@@ -131,9 +124,7 @@ def estimate_relative_missingness(
     array([ 0.5, -1. ])
     """
     check_confidence(confidence)
-    names = column_names(X_source)
-    source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    source, target, names = check_pair(X_source, X_target)
     return from_tables(
         source,
         target,
@@ -170,10 +161,7 @@ def from_tables(
     d = source.shape[1]
     always_recorded = with_anchors(always_recorded, anchors, d, feature_names)
     known, unit = known_columns(always_recorded, column_groups, d, feature_names)
-    rows = (
-        resolve_row_groups(groups, source.shape[0], parameter="groups"),
-        resolve_row_groups(groups_target, target.shape[0], parameter="groups_target"),
-    )
+    rows = resolve_both(groups, groups_target, (source.shape[0], target.shape[0]))
     counts = (count_nonzero(source), count_nonzero(target)) if counts is None else counts
     warn_without_zeros(counts[0][~known], counts[1][~known], source.shape[0], target.shape[0])
     tallies = []

@@ -35,7 +35,7 @@ from dams._notebook import as_html
 from dams._registry import load
 from dams._risk_measure import linear_predictor
 from dams._risk_study import Tables, are_linear, name_models, read_tables
-from dams._validation import check_confidence, check_covariates, match_columns
+from dams._validation import check_confidence, check_matched
 
 Array = np.ndarray
 
@@ -167,7 +167,7 @@ class Sensitivity:
     def predict_bounds(self, X: Any, gamma: float) -> tuple[Array, Array]:
         """Return least and largest predictions of the best linear predictor in the target, for rows of the target."""
         tables = self._tables
-        rows = check_covariates(match_columns(X, tables.names, tables.source.shape[1]), name="X")
+        rows = check_matched(X, tables.names, tables.source.shape[1], name="X")
         start, slopes, centre = self._best_linear()
         offsets = np.asarray(rows - tables.target.mean(axis=0))
         return self._range(centre + offsets @ start, offsets @ slopes, gamma)

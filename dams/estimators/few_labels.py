@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import f as fisher
 
-from dams._rows import resolve_row_groups
+from dams._rows import resolve_both
 from dams.estimators.folds import Columns
 from dams.inference import Scores, covariance_of_mean, with_ones
 from dams.least_squares import solve_symmetric
@@ -199,10 +199,7 @@ def correct_by_labels(
     """
     unit = np.arange(source[0].shape[1]) if columns.groups is None else columns.groups
     unit = unit if columns.always is None else np.where(columns.always, -1, unit)
-    ids = (
-        resolve_row_groups(source[2], source[0].shape[0], parameter="groups"),
-        resolve_row_groups(target[2], target[0].shape[0], parameter="groups_target"),
-    )
+    ids = resolve_both(source[2], target[2], (source[0].shape[0], target[0].shape[0]))
     tables = [with_ones(table) if fit_intercept else with_ones(table)[:, :-1] for table in (source[0], target[0])]
     r = relative.r if relative.anchored is None else None
     rows = LabelledTarget(

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from dams.estimators._averaged import AveragedEstimator
-from dams.estimators._base import draw_streams
 from dams.estimators._doubts import warn_if_improper
 from dams.estimators._resampler import Resampler
-from dams.missingness import delete_at_random
 
 
 class MissingnessFilter(Resampler):
@@ -82,8 +80,7 @@ class MissingnessFilter(Resampler):
     def _draw(self, rows: Any, checked: Any, labels: np.ndarray, together: np.ndarray, n_draws: int) -> list[Any]:
         if self.relative_missingness_ is not None:
             warn_if_improper(self.relative_missingness_)
-        _, streams = draw_streams(self.random_state, n_draws)
-        return [delete_at_random(rows, self.rates_, rng, groups=together) for rng in streams]
+        return self._delete(rows, together, n_draws)
 
 
 class FilteredEstimator(AveragedEstimator):

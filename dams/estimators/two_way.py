@@ -12,10 +12,9 @@ from scipy import sparse
 from dams._sklearn import Interval
 from dams._validation import as_pandas
 from dams.estimators._averaged import AveragedEstimator
-from dams.estimators._base import draw_streams
 from dams.estimators._resampler import Resampler
 from dams.estimators.filling import MAX_ROWS, two_way_draws
-from dams.missingness import delete_at_random, with_zero
+from dams.missingness import with_zero
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
@@ -120,8 +119,7 @@ class TwoWayFilter(Resampler):
 
     def _draw(self, rows: Any, checked: Any, labels: Array, together: Array, n_draws: int) -> list[Any]:
         if not self.filled_.any():
-            _, streams = draw_streams(self.random_state, n_draws)
-            return [delete_at_random(rows, self.rates_, rng, groups=together) for rng in streams]
+            return self._delete(rows, together, n_draws)
         assert self.relative_missingness_ is not None
         draws = two_way_draws(
             checked,
