@@ -142,16 +142,25 @@ class LabelledTarget:
         g = scores.mean(axis=0)
         M = self.target.T @ self.target / len(self.target)
         U = _directions(b, M, intercept=self.intercept)
-        spread = np.cov(scores.T, ddof=1).reshape(len(b), len(b))
+        spread = self._spread(scores, labelled)
         along = U @ solve_symmetric(U.T @ M @ U, U.T)
         every = solve_symmetric(M, np.eye(len(b)))
         step, shares = np.zeros(len(b)), []
         for P in (along, every - along):
-            size, noise = g @ P @ g, np.trace(P @ spread) / m
-            shares.append(max(0.0, 1 - CAUTION * noise / size) if size > 0 else 0.0)
+            size = g @ P @ g
+            known = spread is not None and size > 0
+            shares.append(max(0.0, 1 - CAUTION * (np.trace(P @ spread) / m) / size) if known else 0.0)
             step += shares[-1] * (P @ g)
         p_value = None if self.r is None else self._test(y, labelled, scores, b, U)
         return b + step, LabelCheck(m, p_value, float(left.mean()), (float(shares[0]), float(shares[1])))
+
+    def _spread(self, scores: Array, labelled: Array) -> Array | None:
+        """Return Cov_L(x e), with rows that belong together as one; None of a single group, which shows no spread."""
+        m, p = scores.shape
+        if self.groups[1] is None:
+            return np.cov(scores.T, ddof=1).reshape(p, p)
+        ids, number = np.unique(self.groups[1][labelled], return_inverse=True)
+        return m * covariance_of_mean(scores - scores.mean(axis=0), number) if len(ids) > 1 else None
 
     def _test(self, y: Array, labelled: Array, scores: Array, b: Array, U: Array) -> float:
         assert self.r is not None
