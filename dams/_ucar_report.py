@@ -47,7 +47,7 @@ class UCARReport:
         Where there is no check at all, why.
     pairs_left_out : int
         Pairs of features that were not looked at, as the table is wide.
-    anchors : list of str
+    anchors : tuple of str
         Columns on which loss and population may depend: what was tested is randomness given these.
 
     See Also

@@ -110,6 +110,10 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
             Which rows belong together (a patient's), for the interval of r.
         **fit_params
             For the base estimator's `fit`; with metadata routing enabled, what it requests, `groups` among it.
+
+        Returns
+        -------
+        The fitted estimator itself.
         """
         regresses = get_tags(self.estimator).estimator_type == "regressor"
         if regresses:
@@ -195,7 +199,7 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
         return for_base
 
     def predict(self, X: Any) -> Array:
-        """Predict labels of rows observed in the target domain."""
+        """Return labels of rows observed in the target domain, (n,) or (n, k): averaged, or as most draws decide."""
         members = self._members(X)
         if len(members) == 1:
             return members[0].predict(X)
@@ -216,14 +220,14 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     @_base_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities, where the base estimator gives them: the means over the draws."""
+        """Return class probabilities, (n, classes), means over the draws; of several labels a list of such."""
         every = [member.predict_proba(X) for member in self._members(X)]
         # Several labels: a list with one array per label.
         return [_mean(parts) for parts in zip(*every, strict=True)] if isinstance(every[0], list) else _mean(every)
 
     @_base_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities, where the base estimator gives them."""
+        """Return logarithms of the class probabilities, in the form of `predict_proba`."""
         members = self._members(X)
         if len(members) == 1:
             return members[0].predict_log_proba(X)
@@ -233,11 +237,11 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     @_base_has("decision_function")
     def decision_function(self, X: Any) -> Array:
-        """Signed distances from the decision boundary, where the base estimator gives them: means over the draws."""
+        """Return signed distances from the decision boundary, (n,) or (n, classes): means over the draws."""
         return _mean([member.decision_function(X) for member in self._members(X)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of a regressor, accuracy of a classifier; for other measures use the scorers of `sklearn.metrics`."""
+        """Return R² of a regressor, accuracy of a classifier; `sklearn.metrics` has scorers of other kinds."""
         metric = r2_score if get_tags(self.estimator).estimator_type == "regressor" else accuracy_score
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
@@ -267,7 +271,7 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
         return _mean([member.feature_importances_ for member in self.estimators_])
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Route to the base estimator's `fit` what it requests; X_target and the groups are our own."""
+        """Return the router: what the base estimator's `fit` requests goes there; X_target and groups are our own."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=mapping)
 

@@ -158,7 +158,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> MissForestImputer:
-        """Compute first guesses, and with `compat="inductive"` the forests; y is ignored."""
+        """Learn first guesses, and with `compat="inductive"` the forests, and return the imputer; y is ignored."""
         self._check_engine()
         # Forests of an earlier fit would stand beside guesses that they do not belong to.
         for name in ("sweeps_", "n_iter_"):
