@@ -21,7 +21,7 @@ Array = np.ndarray
 SHOWN = 20
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class RelativeMissingness:
     """Estimated relative missingness of every feature, with intervals.
 

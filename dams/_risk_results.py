@@ -88,7 +88,7 @@ class TargetRisk:
         return as_html(str(self), self.to_frame(), index=False)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TargetRiskComparison:
     """Result of `compare_target_risk`.
 

@@ -21,7 +21,7 @@ UNSEEN = (
 SHOWN = 10
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class UCARReport:
     """Result of `check_ucar`.
 

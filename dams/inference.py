@@ -43,7 +43,7 @@ from dams.relative import from_tables
 Array = np.ndarray
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ClosedFormInference:
     """Coefficients of the closed form with their covariance; `infer_closed_form` makes it.
 

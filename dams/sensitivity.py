@@ -66,7 +66,7 @@ class _Line:
         return float(self.const + self.slope @ lambdas)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Sensitivity:
     """Result of `check_sensitivity`.
 

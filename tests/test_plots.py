@@ -7,8 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from dams import check_ucar, estimate_relative_missingness
+from dams import (
+    check_sensitivity,
+    check_ucar,
+    compare_target_risk,
+    estimate_relative_missingness,
+    infer_closed_form,
+)
 from dams.relative import from_counts
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -135,3 +142,23 @@ def test_thirty_features_fit(tmp_path):
     boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
     boxes = sorted(boxes, key=lambda box: box.y0)
     assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+
+
+def test_results_that_hold_tables_are_equal_to_themselves_alone():
+    """Arrays and tables have no single answer to whether they are equal, and no hash."""
+    rng = np.random.default_rng(0)
+    tables = [rng.integers(0, 2, (600, 2)).astype(float) for _ in range(2)]
+    y = rng.normal(size=600)
+    model = LinearRegression().fit(tables[0], y)
+
+    def results():
+        return (
+            estimate_relative_missingness(*tables),
+            check_ucar(*tables, n_bootstrap=40, random_state=0),
+            infer_closed_form(tables[0], y, tables[1]),
+            compare_target_risk({"a": model}, tables[0], y, tables[1]),
+            check_sensitivity({"a": model}, tables[0], y, tables[1]),
+        )
+
+    for one, other in zip(results(), results(), strict=True):
+        assert one == one and one != other and len({one, other}) == 2
