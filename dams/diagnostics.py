@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from dams._columns import known_columns, resolve_columns
+from dams._random import as_generator
 from dams._rows import resolve_both
 from dams._threads import few_threads
 from dams._ucar_anchored import AnchoredDomains, anchored_checks
@@ -69,7 +70,7 @@ def check_ucar(
         Level of the verdict.
     n_bootstrap : int
         Bootstrap draws; the smallest p-value is 1/(n_bootstrap + 1), which must lie below alpha.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of the bootstrap.
     always_recorded : list of columns, mask or None
         Columns that neither place ever loses, such as sex, age or site, by name, position or mask. They are not tested
@@ -186,7 +187,7 @@ class PreparedCheck:
         """Return the report; parameters and their defaults are those of `check_ucar`."""
         errors = float(norm.ppf(1 - alpha / 2))
         with few_threads(len(self.names), max(self.n_rows)):
-            judged, families = judge(self.checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
+            judged, families = judge(self.checks, n_bootstrap, as_generator(random_state), errors=errors)
         table = _name_features(judged, self.names)
         table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))
         of_loss = table[table["kind"] != POPULATION]

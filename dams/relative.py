@@ -13,6 +13,7 @@ from scipy import sparse
 
 from dams._columns import known_columns, resolve_columns
 from dams._intervals import Method, delta_interval, ratio_interval
+from dams._random import as_generator
 from dams._relative_result import RelativeMissingness
 from dams._rows import Tally, resolve_both, tally
 from dams._validation import check_confidence, check_pair, describe_columns, warn_user
@@ -222,7 +223,7 @@ def from_tallies(
     if known.any():
         # Nothing is lost there, and so nothing estimated: as if every row had a value.
         source, target = (_fill(counted, unit[known]) for counted in tallies)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     low, high = ratio_interval(source, target, confidence, method, n_bootstrap, rng)
     jointly = 1 - (1 - confidence) / max(1, len(np.unique(unit[~known])))
     if method == "bootstrap":

@@ -89,7 +89,7 @@ def target_risk(
         rows have weights (`dams.anchors`).
     groups, groups_target
         Rows that belong together, as in `estimate_relative_missingness`.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of draws and folds.
 
     Returns

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from dams._columns import resolve_columns
+from dams._random import as_generator
 from dams._validation import (
     check_columns,
     check_matched,
@@ -135,11 +136,9 @@ def draw_streams(random_state: Any, n_draws: int) -> tuple[np.random.Generator, 
     An integer gives streams that `apply_missingness` does not use. Data corrupted with the seed that the filter is
     given would otherwise meet the same draws again, and the filter would delete what is already lost.
     """
-    if isinstance(random_state, np.random.RandomState):
-        random_state = np.random.SeedSequence(random_state.randint(2**31, size=4).tolist())
-    elif isinstance(random_state, int | np.integer):
+    if isinstance(random_state, int | np.integer):
         random_state = np.random.SeedSequence(int(random_state), spawn_key=(1,))
-    first = np.random.default_rng(random_state)
+    first = as_generator(random_state)
     learning, *others = first.spawn(n_draws)
     return learning, [first, *others]
 

@@ -31,7 +31,7 @@ class MissingnessFilter(Resampler):
         Columns that both domains always record and on which loss, and the population, may depend, such as age or site:
         r is then a smooth function of them (`dams.anchors`), and rows have weights. They count among
         `always_recorded`.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         With an integer every call draws the same mask.
 
     Attributes
@@ -105,7 +105,7 @@ class FilteredEstimator(AveragedEstimator):
         `always_recorded`.
     n_jobs : int or None
         Processes that fit the models of the draws; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of the masks. The base estimator keeps its own, the same in every draw.
     safeguard : bool
         Whether to fit on the source rows as they are, with a warning, where the adjustment is improper, or the target's

@@ -54,7 +54,7 @@ class TwoWayFilter(Resampler):
     max_rows : int or None
         Rows that each tree behind the filled values learns from at most, drawn at random; None: all of them. Tables of
         no more rows are not affected. docs/two_way.md has what fewer rows cost.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of all draws.
 
     Attributes
@@ -166,7 +166,7 @@ class TwoWayEstimator(AveragedEstimator):
     max_rows : int or None
         Rows that each tree behind the filled values learns from at most, drawn at random; None: all of them. Tables of
         no more rows are not affected. docs/two_way.md has what fewer rows cost.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of all draws. The base estimator keeps its own, the same in every draw.
     safeguard : bool
         Whether to fit on the source rows as they are, with a warning, where the target's rows contradict the adjusted
