@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from dams._intervals import p_recorded_better
-from dams._notebook import as_html
 from dams._registry import load
+from dams._results import Result, as_html
 from dams._rows import Worth
 from dams._validation import check_matched, describe_columns
 from dams.anchors import AnchoredRates
@@ -22,7 +22,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RelativeMissingness:
+class RelativeMissingness(Result):
     """Estimated relative missingness of every feature, with intervals.
 
     Made by `estimate_relative_missingness`. Printed, it says which features the target loses more or less often.

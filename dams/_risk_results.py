@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from dams._notebook import as_html
+from dams._results import Result, as_html
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +89,7 @@ class TargetRisk:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TargetRiskComparison:
+class TargetRiskComparison(Result):
     """Result of `compare_target_risk`.
 
     Attributes

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dams._notebook import as_html
 from dams._registry import load
+from dams._results import Result, as_html
 from dams._ucar_statistics import POPULATION
 
 # What no look at covariates alone can find, or hardly.
@@ -22,7 +22,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class UCARReport:
+class UCARReport(Result):
     """Result of `check_ucar`.
 
     Attributes

@@ -33,7 +33,7 @@ from scipy.stats import t as student
 from sklearn.utils import check_array, check_consistent_length
 
 from dams._columns import known_columns
-from dams._notebook import as_html
+from dams._results import Result, as_html
 from dams._rows import correct_for_mean, effective_number, resolve_both
 from dams._validation import check_confidence, check_matched, check_pair, refuse_text_labels
 from dams.least_squares import solve_symmetric, spectrum
@@ -44,7 +44,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ClosedFormInference:
+class ClosedFormInference(Result):
     """Coefficients of the closed form with their covariance; `infer_closed_form` makes it.
 
     Attributes

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dams._notebook import as_html
 from dams._registry import load
+from dams._results import Result, as_html
 from dams._risk_measure import linear_predictor
 from dams._risk_study import Tables, are_linear, name_models, read_tables
 from dams._validation import check_confidence, check_matched
@@ -67,7 +67,7 @@ class _Line:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Sensitivity:
+class Sensitivity(Result):
     """Result of `check_sensitivity`.
 
     Attributes
@@ -97,9 +97,9 @@ class Sensitivity:
     reference: str
     baseline: float
     confidence: float
-    _tables: Tables = field(repr=False)
-    _lines: dict[str, _Line] = field(repr=False)
-    _highest: Array = field(repr=False)
+    _tables: Tables = field(repr=False, compare=False)
+    _lines: dict[str, _Line] = field(repr=False, compare=False)
+    _highest: Array = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         if self.stops.empty:
