@@ -87,8 +87,4 @@ __all__ = [
 ]
 
 
-__getattr__ = export_late(__name__, _EXPORTS)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_EXPORTS])
+__getattr__, __dir__ = export_late(__name__, _EXPORTS)

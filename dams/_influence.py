@@ -23,6 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
+from dams._rows import correct_for_mean, effective_number
+
 Array = np.ndarray
 
 
@@ -39,32 +41,38 @@ class Sample:
         return self.present.mean(axis=0)
 
     @property
-    def n_groups(self) -> int:
-        """Groups of rows; rows, where each stands alone."""
-        return len(self.present) if self.groups is None else int(self.groups.max()) + 1
+    def effective(self) -> float:
+        """Groups of rows of one size that would tell as much; rows, where each stands alone."""
+        return len(self.present) if self.groups is None else effective_number(np.bincount(self.groups))
 
     def pieces(self, influence: Array) -> Array:
         """Independent pieces of a mean: centred values by row, or their sums by group, over the number of rows."""
         centred = influence - influence.mean(axis=0)
         if self.groups is not None:
-            sums = np.zeros((self.n_groups, influence.shape[1]))
+            sums = np.zeros((int(self.groups.max()) + 1, influence.shape[1]))
             np.add.at(sums, self.groups, centred)
             centred = sums
         return centred / len(influence)
 
+    def correct(self, squares: float) -> float:
+        """Return a sum of powers of pieces, corrected for the mean that was taken out of them."""
+        if self.groups is not None:
+            return squares * correct_for_mean(np.bincount(self.groups))
+        return squares * len(self.present) / max(len(self.present) - 1, 1)
+
 
 @dataclass(frozen=True)
 class Influence:
-    """Pieces of k estimates, (pieces, k) per sample; their sums of squares are variances."""
+    """Pieces of k estimates, (pieces, k) per sample, whose sums of squares are variances; what they are pieces of."""
 
     source: Array
     target: Array
-    grouped: bool
+    samples: tuple[Sample, Sample]
 
     def moment(self, power: int, contrast: Array) -> float:
         """Sum of powers of the pieces of a combination of the estimates, corrected for the mean that was taken out."""
-        samples = (self.source, self.target)
-        return float(sum(np.sum((x @ contrast) ** power) * len(x) / max(len(x) - 1, 1) for x in samples))
+        both = zip(self.samples, (self.source, self.target), strict=True)
+        return float(sum(sample.correct(np.sum((pieces @ contrast) ** power)) for sample, pieces in both))
 
     def standard_error(self, contrast: Array) -> float:
         """Standard error of a combination of the estimates."""
@@ -81,9 +89,9 @@ class Influence:
 
     def _quantile(self, confidence: float) -> float:
         """Quantile of the statistic: Student's where rows belong together, as groups may be few."""
-        if not self.grouped:
+        if all(sample.groups is None for sample in self.samples):
             return float(norm.ppf((1 + confidence) / 2))
-        least = min(len(self.source), len(self.target))
+        least = min(sample.effective for sample in self.samples)
         return float(t.ppf((1 + confidence) / 2, max(least - 1, 1)))
 
 
@@ -135,5 +143,4 @@ class Domains:
         gradient = np.where(self.estimated[:, None], gradient, 0.0) / share[:, None]
         source = of_source + self.source.present @ (gradient * (1 - self.r)[:, None])
         target = of_target - self.target.present @ gradient
-        grouped = self.source.groups is not None or self.target.groups is not None
-        return Influence(self.source.pieces(source), self.target.pieces(target), grouped)
+        return Influence(self.source.pieces(source), self.target.pieces(target), (self.source, self.target))

@@ -98,8 +98,7 @@ class AnchoredSamples:
         for side, basis in enumerate(self.basis):
             outcome = side - expit(self.rates_of.domain.log_odds(basis))
             parts[side] += len(basis) * outcome[:, None] * (basis @ (self.rates_of.domain.inverse @ of_weights.T))
-        grouped = self.source.groups is not None or self.target.groups is not None
-        return Influence(self.source.pieces(parts[0]), self.target.pieces(parts[1]), grouped)
+        return Influence(self.source.pieces(parts[0]), self.target.pieces(parts[1]), samples)
 
     def _shares(self, side: int) -> list[Array]:
         """P(presence | s) of the units that may be lost, in source and target, at the rows of one side."""

@@ -40,7 +40,7 @@ def delta_interval(source: Tally, target: Tally, confidence: float) -> tuple[Arr
     A target count of zero, whose logarithm does not exist, is taken as one half for the upper limit. A column without
     a zero has an estimated variance of none; its exact limit, q ≥ (α/2)^{1/n}, takes its place. Where rows belong
     together, n is the number of independent rows that would know the share as well, and Student's t with Welch's
-    degrees of freedom, counted in groups, replaces the normal law.
+    degrees of freedom, counted in groups of one size, replaces the normal law.
     """
     n_source, n_target = source.independent, target.independent
     q_source, q_target = source.q, np.where(target.count == 0, 0.5 / n_target, target.q)
@@ -56,7 +56,7 @@ def delta_interval(source: Tally, target: Tally, confidence: float) -> tuple[Arr
 def _quantile(parts: tuple[Array, Array], tallies: tuple[Tally, Tally], confidence: float) -> Array | float:
     if all(tally.grouped is None for tally in tallies):
         return norm.ppf((1 + confidence) / 2)
-    squares = sum(part**2 / (tally.n_groups - 1) for part, tally in zip(parts, tallies, strict=True))
+    squares = sum(part**2 / max(tally.effective - 1, 1) for part, tally in zip(parts, tallies, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = np.where(squares > 0, (parts[0] + parts[1]) ** 2 / squares, np.inf)
     return t.ppf((1 + confidence) / 2, degrees)
@@ -75,9 +75,7 @@ def hoeffding_interval(source: Tally, target: Tally, confidence: float) -> tuple
     holds with n = (Σ size)²/Σ size².
     """
     log_term = np.log(4 / (1 - confidence)) / 2
-    a_source, a_target = (
-        np.sqrt(log_term / (tally.n if tally.grouped is None else tally.grouped.bounded)) for tally in (source, target)
-    )
+    a_source, a_target = (np.sqrt(log_term / tally.effective) for tally in (source, target))
     room = source.q - a_source
     with np.errstate(divide="ignore"):
         high = np.where(room > 0, (target.q + a_target) / np.maximum(room, 0), np.inf)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -14,15 +16,20 @@ def load(path: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def export_late(package: str, exports: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package that imports what it exports, name by module, when it is first used."""
+def export_late(package: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package that imports what it exports, name by module, when it is used."""
 
     def find(name: str) -> Any:
         if name in exports:
             return getattr(import_module(exports[name]), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return find
+    def names() -> list[str]:
+        own = vars(sys.modules[package])
+        shown = [name for name in own if name.startswith("__") or isinstance(own[name], ModuleType)]
+        return sorted({*shown, *exports})
+
+    return find, names
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:

@@ -11,8 +11,9 @@ import pandas as pd
 
 from dams._intervals import p_recorded_better
 from dams._registry import load
+from dams._results import Result, as_html
 from dams._rows import Worth
-from dams._validation import check_covariates, describe_columns, match_columns
+from dams._validation import check_matched, describe_columns
 from dams.anchors import AnchoredRates
 
 Array = np.ndarray
@@ -20,8 +21,8 @@ Array = np.ndarray
 SHOWN = 20
 
 
-@dataclass(frozen=True, repr=False)
-class RelativeMissingness:
+@dataclass(frozen=True, repr=False, eq=False)
+class RelativeMissingness(Result):
     """Estimated relative missingness of every feature, with intervals.
 
     Made by `estimate_relative_missingness`. Printed, it says which features the target loses more or less often.
@@ -102,7 +103,7 @@ class RelativeMissingness:
         return float(self.n_source) if self.anchored is None else self.anchored.effective
 
     def _read(self, X: Any) -> Any:
-        return check_covariates(match_columns(X, self.feature_names, len(self.r)), name="X")
+        return check_matched(X, self.feature_names, len(self.r), name="X")
 
     @property
     def filter_rates(self) -> Array:
@@ -210,13 +211,10 @@ class RelativeMissingness:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sentence, and the features furthest from zero."""
-        from html import escape
-
         order = np.argsort(-np.abs(self.r), kind="stable")[:SHOWN]
         rest = len(self.r) - len(order)
         more = f"<p>The {SHOWN} furthest from zero of {len(self.r)}; to_frame() has all.</p>" if rest else ""
-        table = self.to_frame().iloc[order].to_html(float_format="{:.3f}".format)
-        return f"<p>{escape(str(self))}</p>{table}{more}"
+        return as_html(str(self), self.to_frame().iloc[order], digits=".3f") + more
 
     def plot(self, *, axes: Any = None, most: int = 40) -> Any:
         """Draw r with both intervals, the features furthest from zero on top, and return the axes.

@@ -62,7 +62,8 @@ class Loss:
         if self.function is not None:
             return self._own(y, predicted)
         if self.name == "squared":
-            return np.square(y - predicted)
+            # Labels and predictions of small integers, or of booleans, would be subtracted as such and wrap around.
+            return np.square(np.asarray(y, dtype=float) - predicted)
         return self._by_class(predicted)[np.arange(len(y)), np.searchsorted(self.labels, y)]
 
     def unrelated(self, predicted: Array) -> Array:

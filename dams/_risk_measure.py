@@ -224,7 +224,9 @@ def is_linear(model: Any, X: Array, table: Any) -> bool:
     if np.size(model.coef_) != X.shape[1] or np.size(model.intercept_) != 1:
         return False
     coef, intercept = linear_predictor(model)
-    predicted = np.asarray(model.predict(table), dtype=float).ravel()
+    predicted = np.asarray(model.predict(table)).ravel()
+    if predicted.dtype.kind not in "biuf":
+        return False  # a linear classifier predicts names of classes
     expected = X @ coef + intercept
     return predicted.shape == expected.shape and np.allclose(
         predicted, expected, rtol=1e-9, atol=1e-9 * np.ptp(expected)

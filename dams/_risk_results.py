@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from dams._results import Result, as_html
+
 
 @dataclass(frozen=True, repr=False)
 class TargetRisk:
@@ -83,11 +85,11 @@ class TargetRisk:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sentence and the numbers."""
-        return _as_html(str(self), self.to_frame(), index=False)
+        return as_html(str(self), self.to_frame(), index=False)
 
 
-@dataclass(frozen=True, repr=False)
-class TargetRiskComparison:
+@dataclass(frozen=True, repr=False, eq=False)
+class TargetRiskComparison(Result):
     """Result of `compare_target_risk`.
 
     Attributes
@@ -162,10 +164,4 @@ class TargetRiskComparison:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sentence and the table."""
-        return _as_html(str(self), self.table, index=True)
-
-
-def _as_html(sentence: str, table: pd.DataFrame, *, index: bool) -> str:
-    from html import escape
-
-    return f"<p>{escape(sentence)}</p>{table.to_html(index=index, float_format='{:.4g}'.format)}"
+        return as_html(str(self), self.table)

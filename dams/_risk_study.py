@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -34,9 +34,9 @@ from dams._risk_measure import (
     terms_of_linear,
 )
 from dams._risk_rows import StandIns, present_units, signed_stand_ins
-from dams._rows import resolve_row_groups
+from dams._rows import resolve_both
 from dams._sklearn import select_rows
-from dams._validation import check_covariates, column_names, match_columns, warn_user
+from dams._validation import check_confidence, check_pair, warn_user
 from dams.anchors import with_anchors
 from dams.estimators._base import draw_streams
 from dams.estimators.filling import two_way_draws
@@ -116,6 +116,17 @@ class Tables:
         return X if self.names is None else pd.DataFrame(X, columns=self.names)
 
 
+def name_models(models: Mapping[Any, Any] | Iterable[tuple[Any, Any]], reference: Any) -> tuple[dict[Any, Any], Any]:
+    """Return models by name, and the name of the one that others are compared with."""
+    named = dict(models)
+    if not named:
+        raise ValueError("models is empty: give a dict of names and fitted models.")
+    first = next(iter(named)) if reference is None else reference
+    if first not in named:
+        raise ValueError(f"reference must be the name of a model, one of {list(named)}, got {reference!r}.")
+    return named, first
+
+
 def study(
     models: Mapping[str, Any],
     rows: tuple[Any, Any, Any],
@@ -133,8 +144,7 @@ def study(
     """Measure the risks of models in the target; the parameters are those of `dams.risk.target_risk`."""
     if method not in ("auto", "signed", "filled"):
         raise ValueError(f"method must be 'auto', 'signed' or 'filled', got {method!r}.")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    check_confidence(confidence)
     if not isinstance(n_draws, Integral) or n_draws < 1:
         raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
     learning, (drawing,) = draw_streams(random_state, 1)
@@ -200,9 +210,8 @@ def study(
 def read_tables(
     X_source: Any, y_source: Any, X_target: Any, *, known: dict[str, Any], groups: Any, groups_target: Any
 ) -> Tables:
-    names = column_names(X_source)
-    source = _dense(check_covariates(X_source, name="X_source"))
-    target = _dense(check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target"))
+    *tables, names = check_pair(X_source, X_target)
+    source, target = (X.toarray() if sparse.issparse(X) else X for X in tables)
     y = y_source.to_numpy() if hasattr(y_source, "to_numpy") else np.asarray(y_source)
     if y.ndim != 1 or len(y) != len(source):
         raise ValueError(f"y_source must hold one label per row, {len(source)}, got an array of shape {y.shape}.")
@@ -213,20 +222,14 @@ def read_tables(
     always = with_anchors(known["always_recorded"], anchors, source.shape[1], names)
     always, unit = known_columns(always, known["column_groups"], source.shape[1], names)
     _, first = np.unique(unit, return_index=True)
-    samples = (
-        Sample(present_units(source, unit), resolve_row_groups(groups, len(source), parameter="groups")),
-        Sample(present_units(target, unit), resolve_row_groups(groups_target, len(target), parameter="groups_target")),
-    )
+    rows = resolve_both(groups, groups_target, (len(source), len(target)))
+    samples = Sample(present_units(source, unit), rows[0]), Sample(present_units(target, unit), rows[1])
     domains: Samples
     if relative.anchored is None:
         domains = Domains(*samples, relative.r[first], ~always[first])
     else:
         domains = AnchoredSamples.of(*samples, ~always[first], relative.anchored, (source, target))
     return Tables(source, y, target, names, relative, unit, domains, (X_source, y_source, X_target))
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if sparse.issparse(X) else X
 
 
 def _deal(

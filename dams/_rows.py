@@ -35,6 +35,30 @@ def resolve_row_groups(groups: Any, n_rows: int, *, parameter: str) -> Array | N
     return None if len(ids) == n_rows else np.asarray(number)
 
 
+def resolve_both(groups: Any, groups_target: Any, n_rows: tuple[int, int]) -> tuple[Array | None, Array | None]:
+    """Return the numbers of the groups of source and target rows, as `resolve_row_groups` does."""
+    return (
+        resolve_row_groups(groups, n_rows[0], parameter="groups"),
+        resolve_row_groups(groups_target, n_rows[1], parameter="groups_target"),
+    )
+
+
+def effective_number(sizes: Array) -> float:
+    """Return how many groups of one size would tell as much as groups of these sizes: n²/Σ size², at most all."""
+    return float(sizes.sum() ** 2 / np.square(sizes).sum())
+
+
+def correct_for_mean(sizes: Array) -> float:
+    """Return the factor by which squares of sums over groups, with the mean over all rows taken out, are too small.
+
+    A large group draws the mean to itself. Where the rows of a group are as one, these squares add up to
+    1 − 2 Σw³/Σw² + Σw² of the variance, w = size/n: (G − 1)/G for G groups of one size, and less for others.
+    """
+    w = sizes / sizes.sum()
+    second = float(np.square(w).sum())
+    return 1 / max(1 - 2 * float((w**3).sum()) / second + second, np.finfo(float).eps)
+
+
 @dataclass(frozen=True)
 class GroupedRows:
     """Nonzeros of one domain by group of rows: `count` is sparse, (groups, units), and `size` has the rows."""
@@ -43,24 +67,25 @@ class GroupedRows:
     size: Array
 
     @property
-    def bounded(self) -> float:
-        """Independent rows whose mean Hoeffding's inequality bounds alike: n²/Σ size²."""
-        return float(self.size.sum() ** 2 / np.square(self.size).sum())
+    def effective(self) -> float:
+        """Groups of one size that would tell as much as these: n²/Σ size², at most their number."""
+        return effective_number(self.size)
 
     def independent(self) -> Array:
         """Independent rows that would know each share as well, (units,).
 
-        The variance of a share q̂ is Σ_g (count_g − q̂ size_g)² G/(G − 1)/n², and that of n independent rows q(1 − q)/n.
-        Shares of 0 and 1 show no spread: their groups count once each. No group counts for more than its rows.
+        The variance of a share q̂ is Σ_g (count_g − q̂ size_g)²/n², times `correct_for_mean`, and that of n independent
+        rows q(1 − q)/n. Shares of 0 and 1 show no spread: their groups count once each. No group counts for more than
+        its rows.
         """
-        n, groups = self.size.sum(), len(self.size)
+        n = self.size.sum()
         count = np.asarray(self.count.sum(axis=0), dtype=float).ravel()
         q = count / n
         squares = np.asarray(self.count.multiply(self.count).sum(axis=0), dtype=float).ravel()
         spread = squares - 2 * q * (self.count.T @ self.size) + q**2 * np.square(self.size).sum()
-        variance = np.maximum(spread, 0) * groups / (groups - 1) / n**2
+        variance = np.maximum(spread, 0) * correct_for_mean(self.size) / n**2
         with np.errstate(divide="ignore", invalid="ignore"):
-            worth = np.where((count == 0) | (count == n), groups, q * (1 - q) / variance)
+            worth = np.where((count == 0) | (count == n), len(self.size), q * (1 - q) / variance)
         return np.minimum(worth, n)
 
     def resample(self, n_draws: int, rng: np.random.Generator) -> Array:
@@ -126,6 +151,11 @@ class Tally:
     def n_groups(self) -> int:
         """Groups of rows; n where every row stands alone."""
         return self.n if self.grouped is None else len(self.grouped.size)
+
+    @property
+    def effective(self) -> float:
+        """Groups of one size that would tell as much; n where every row stands alone."""
+        return self.n if self.grouped is None else self.grouped.effective
 
     @property
     def worth(self) -> Worth:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dams._registry import load
+from dams._results import Result, as_html
 from dams._ucar_statistics import POPULATION
 
 # What no look at covariates alone can find, or hardly.
@@ -20,8 +21,8 @@ UNSEEN = (
 SHOWN = 10
 
 
-@dataclass(frozen=True, repr=False)
-class UCARReport:
+@dataclass(frozen=True, repr=False, eq=False)
+class UCARReport(Result):
     """Result of `check_ucar`.
 
     Attributes
@@ -46,7 +47,7 @@ class UCARReport:
         Where there is no check at all, why.
     pairs_left_out : int
         Pairs of features that were not looked at, as the table is wide.
-    anchors : list of str
+    anchors : tuple of str
         Columns on which loss and population may depend: what was tested is randomness given these.
 
     See Also
@@ -123,14 +124,15 @@ class UCARReport:
             "differs too, and is taken for loss."
         )
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return `checks`."""
+        return self.checks
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the verdict, and the most significant checks."""
-        from html import escape
-
         rest = len(self.checks) > SHOWN
         more = f"<p>The first {SHOWN} of {len(self.checks)} checks; .checks has all.</p>" if rest else ""
-        table = self.checks.head(SHOWN).to_html(index=False, float_format="{:.3f}".format)
-        return f"<p>{escape(str(self))}</p>{table}{more}"
+        return as_html(str(self), self.checks.head(SHOWN), index=False, digits=".3f") + more
 
     def plot(self, *, axes: Any = None, most: int = 20) -> Any:
         """Draw the largest standardised checks and return the axes.

@@ -22,11 +22,14 @@ NO_NUMBER_KINDS = "OUSMm"
 LARGEST = 1e154
 _RESCALE = "whose squares are infinite: divide the columns by a constant, which keeps zeros, or drop these rows."
 
+# Packages between a user's line and a warning; searches of scikit-learn fit within joblib.
+WITHIN = ("dams", "sklearn", "joblib")
+
 
 def warn_user(message: str) -> None:
-    """Warn at the line that called this package, by whatever ways within it and scikit-learn."""
+    """Warn at the line that called this package, by whatever ways within it, scikit-learn and joblib."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("dams", "sklearn"):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in WITHIN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
 
@@ -187,6 +190,12 @@ def refuse_text_labels(y: Any) -> None:
         )
 
 
+def check_confidence(confidence: float) -> None:
+    """Raise where a level is none."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+
+
 def check_draws(n_bootstrap: Any, least: float, *, purpose: str) -> None:
     """Raise where the bootstrap has too few draws for its purpose."""
     if not isinstance(n_bootstrap, Integral) or n_bootstrap < least:
@@ -195,38 +204,54 @@ def check_draws(n_bootstrap: Any, least: float, *, purpose: str) -> None:
         )
 
 
-def match_columns(X_target: Any, names: Sequence[Any] | None, n_features: int) -> Any:
-    """Return the target covariates with their columns in the source's order.
+def match_columns(X: Any, names: Sequence[Any] | None, n_features: int, *, name: str = "X_target") -> Any:
+    """Return covariates with their columns in the source's order; `name` is what the user calls them.
 
-    DataFrames are matched by name, of whatever type. Without names the number of columns must agree.
+    DataFrames are matched by label, of whatever type. Without labels the number of columns must agree.
     """
-    refuse_arrow(X_target, name="X_target")
-    target_names = column_names(X_target)
-    if names is not None and target_names is not None:
-        return X_target if target_names == list(names) else _reorder(X_target, target_names, list(names))
-    shape = getattr(X_target, "shape", np.shape(X_target))
+    refuse_arrow(X, name=name)
+    own = column_names(X)
+    if names is not None and own is not None:
+        return X if own == list(names) else _reorder(X, own, list(names), name)
+    shape = getattr(X, "shape", np.shape(X))
     if len(shape) == 2 and shape[1] != n_features:
         raise ValueError(
-            f"X_target must have the source's {n_features} columns, got {shape[1]}. Keep the columns that both have."
+            f"{name} must have the source's {n_features} columns, got {shape[1]}. Keep the columns that both have."
         )
-    return X_target
+    return X
 
 
-def _reorder(X_target: Any, target_names: list[Any], names: list[Any]) -> pd.DataFrame:
-    different = compare_columns(names, target_names)
+def _reorder(X: Any, own: list[Any], names: list[Any], name: str) -> pd.DataFrame:
+    different = compare_columns(names, own)
     if different is not None:
         raise ValueError(
-            "X_target must have the same columns as the source. "
-            f"Not in the target: {different[0]}; only in the target: {different[1]}. "
+            f"{name} must have the same columns as the source. "
+            f"Not in {_place(name)}: {different[0]}; only in {_place(name)}: {different[1]}. "
             "Keep the columns that both have, or give arrays to match them by position."
         )
-    position = {name: j for j, name in enumerate(target_names)}
-    if not len(position) == len(target_names) == len(names):
+    position = {label: j for j, label in enumerate(own)}
+    if not len(position) == len(own) == len(names):
         raise ValueError(
-            "X_target has its columns in another order than the source, and some names more than once: give every "
+            f"{name} has its columns in another order than the source, and some names more than once: give every "
             "column a name of its own."
         )
-    return as_pandas(X_target).iloc[:, [position[name] for name in names]]
+    return as_pandas(X).iloc[:, [position[label] for label in names]]
+
+
+def _place(name: str) -> str:
+    return "the target" if name == "X_target" else name
+
+
+def check_matched(X: Any, names: Sequence[Any] | None, n_features: int, *, name: str) -> Any:
+    """Return covariates as `check_covariates` does, with their columns in the source's order."""
+    return check_covariates(match_columns(X, names, n_features, name=name), name=name)
+
+
+def check_pair(X_source: Any, X_target: Any) -> tuple[Any, Any, list[Any] | None]:
+    """Return the covariates of both domains as `check_covariates` does, matched, and the names of their columns."""
+    names = column_names(X_source)
+    source = check_covariates(X_source, name="X_source")
+    return source, check_matched(X_target, names, source.shape[1], name="X_target"), names
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:

@@ -16,14 +16,15 @@ import pandas as pd
 from scipy.stats import norm
 
 from dams._columns import known_columns, resolve_columns
-from dams._rows import resolve_row_groups
+from dams._random import as_generator
+from dams._rows import resolve_both
 from dams._threads import few_threads
 from dams._ucar_anchored import AnchoredDomains, anchored_checks
 from dams._ucar_known import check_population
 from dams._ucar_report import UCARReport
 from dams._ucar_statistics import MIN_EXPECTED, POPULATION, Checks, Known, all_checks, judge, make_domains
 from dams._ucar_wide import choose_pairs, is_wide, make_wide_domains, wide_checks
-from dams._validation import check_covariates, check_draws, column_names, match_columns
+from dams._validation import check_draws, check_pair
 from dams.anchors import AnchoredRows, with_anchors
 from dams.relative import count_nonzero, warn_without_zeros
 
@@ -69,7 +70,7 @@ def check_ucar(
         Level of the verdict.
     n_bootstrap : int
         Bootstrap draws; the smallest p-value is 1/(n_bootstrap + 1), which must lie below alpha.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of the bootstrap.
     always_recorded : list of columns, mask or None
         Columns that neither place ever loses, such as sex, age or site, by name, position or mask. They are not tested
@@ -145,13 +146,8 @@ def prepare_check(
 
     Narrow tables are not needed any more when this returns; whoever has no other use for them can free their memory.
     """
-    given = column_names(X_source)
-    source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, given, source.shape[1]), name="X_target")
-    rows = (
-        resolve_row_groups(groups, source.shape[0], parameter="groups"),
-        resolve_row_groups(groups_target, target.shape[0], parameter="groups_target"),
-    )
+    source, target, given = check_pair(X_source, X_target)
+    rows = resolve_both(groups, groups_target, (source.shape[0], target.shape[0]))
     for name, X, together in zip(("X_source", "X_target"), (source, target), rows, strict=True):
         n = X.shape[0] if together is None else int(together.max()) + 1
         if n < 2 * MIN_EXPECTED:
@@ -191,7 +187,7 @@ class PreparedCheck:
         """Return the report; parameters and their defaults are those of `check_ucar`."""
         errors = float(norm.ppf(1 - alpha / 2))
         with few_threads(len(self.names), max(self.n_rows)):
-            judged, families = judge(self.checks, n_bootstrap, np.random.default_rng(random_state), errors=errors)
+            judged, families = judge(self.checks, n_bootstrap, as_generator(random_state), errors=errors)
         table = _name_features(judged, self.names)
         table = table.sort_values("p_value", kind="stable", key=lambda p: p - 1e-6 * np.abs(table["z"]))
         of_loss = table[table["kind"] != POPULATION]

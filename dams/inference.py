@@ -33,8 +33,9 @@ from scipy.stats import t as student
 from sklearn.utils import check_array, check_consistent_length
 
 from dams._columns import known_columns
-from dams._rows import resolve_row_groups
-from dams._validation import check_covariates, column_names, match_columns, refuse_text_labels
+from dams._results import Result, as_html
+from dams._rows import correct_for_mean, effective_number, resolve_both
+from dams._validation import check_confidence, check_matched, check_pair, refuse_text_labels
 from dams.least_squares import solve_symmetric, spectrum
 from dams.moments import move_gram
 from dams.relative import from_tables
@@ -42,8 +43,8 @@ from dams.relative import from_tables
 Array = np.ndarray
 
 
-@dataclass(frozen=True, repr=False)
-class ClosedFormInference:
+@dataclass(frozen=True, repr=False, eq=False)
+class ClosedFormInference(Result):
     """Coefficients of the closed form with their covariance; `infer_closed_form` makes it.
 
     Attributes
@@ -55,7 +56,8 @@ class ClosedFormInference:
     covariance : array of shape (d + 1, d + 1)
         Of the coefficients and, last, the intercept; zero for an intercept that is not fitted.
     degrees : float
-        Degrees of freedom of Student's t: independent rows, or groups of rows, of the smaller domain, minus one.
+        Degrees of freedom of Student's t: independent rows of the smaller domain, or groups of rows of one size that
+        would tell as much, minus one.
     feature_names : list or None
         Names of the source's columns, if it is a DataFrame.
 
@@ -86,19 +88,26 @@ class ClosedFormInference:
 
     def mean_predictions(self, X: Any, confidence: float = 0.95) -> pd.DataFrame:
         """Return the expected label of every target row, xᵀβ, with its interval: that of the mean, not of a label."""
-        rows = check_covariates(match_columns(X, self.feature_names, len(self.coef)), name="X")
+        rows = check_matched(X, self.feature_names, len(self.coef), name="X")
         rows = rows.toarray() if sparse.issparse(rows) else rows
         design = np.column_stack([rows, np.ones(len(rows))])
         error = np.sqrt(np.maximum(np.einsum("nd,nd->n", design @ self.covariance, design), 0))
         return self._table(design @ np.append(self.coef, self.intercept), error, confidence)
 
     def _table(self, estimate: Array, error: Array, confidence: float) -> pd.DataFrame:
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+        check_confidence(confidence)
         spread = student.ppf((1 + confidence) / 2, self.degrees) * error
         return pd.DataFrame(
             {"estimate": estimate, "standard_error": error, "lower": estimate - spread, "upper": estimate + spread}
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `intervals` at level .95."""
+        return self.intervals()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the sentence and the intervals."""
+        return as_html(str(self), self.to_frame())
 
     def __str__(self) -> str:
         table = self.intervals()
@@ -171,9 +180,7 @@ def infer_closed_form(
     if gram not in ("pooled", "target", "source"):
         raise ValueError(f"gram must be 'pooled', 'target' or 'source', got {gram!r}.")
     refuse_text_labels(y_source)
-    names = column_names(X_source)
-    source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    source, target, names = check_pair(X_source, X_target)
     y = check_array(y_source, ensure_2d=False, dtype=np.float64, input_name="y_source")
     if y.ndim != 1:
         raise ValueError(f"y_source must hold one label per row, got an array of shape {y.shape}: infer one at a time.")
@@ -181,10 +188,7 @@ def infer_closed_form(
     options = {"always_recorded": always_recorded, "column_groups": column_groups}
     relative = from_tables(source, target, feature_names=names, **options, groups=groups, groups_target=groups_target)
     known, unit = known_columns(always_recorded, column_groups, source.shape[1], names)
-    rows = (
-        resolve_row_groups(groups, source.shape[0], parameter="groups"),
-        resolve_row_groups(groups_target, target.shape[0], parameter="groups_target"),
-    )
+    rows = resolve_both(groups, groups_target, (source.shape[0], target.shape[0]))
     tables = [with_ones(X) if fit_intercept else with_ones(X)[:, :-1] for X in (source, target)]
     score = Scores(tables[0], tables[1], y, relative.r, _units(unit, known, fit_intercept), gram)
     matrix = score.matrix
@@ -198,9 +202,9 @@ def infer_closed_form(
     beta = inverse @ score.cross
     if not fit_intercept:
         beta, covariance = np.append(beta, 0.0), np.pad(covariance, (0, 1))
-    sizes = [len(table) if ids is None else int(ids.max()) + 1 for table, ids in zip(tables, rows, strict=True)]
+    sizes = [len(X) if ids is None else effective_number(np.bincount(ids)) for X, ids in zip(tables, rows, strict=True)]
     return ClosedFormInference(
-        beta[:-1], float(beta[-1]), covariance, float(min(sizes) - 1), len(tables[0]), len(tables[1]), names
+        beta[:-1], float(beta[-1]), covariance, float(max(min(sizes) - 1, 1)), len(tables[0]), len(tables[1]), names
     )
 
 
@@ -285,7 +289,8 @@ class Scores:
 def covariance_of_mean(parts: Array, groups: Array | None) -> Array:
     """Covariance of a mean over rows, from sums over groups of rows."""
     n = len(parts)
-    if groups is not None:
-        belongs = sparse.csr_array((np.ones(n), (groups, np.arange(n))))
-        parts = np.asarray(belongs @ parts)
-    return parts.T @ parts / n**2 * len(parts) / (len(parts) - 1)
+    if groups is None:
+        return parts.T @ parts / n**2 * n / (n - 1)
+    belongs = sparse.csr_array((np.ones(n), (groups, np.arange(n))))
+    parts = np.asarray(belongs @ parts)
+    return parts.T @ parts / n**2 * correct_for_mean(np.bincount(groups))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from dams._random import as_generator
 from dams._validation import as_pandas, column_names, compare_columns, describe_columns, refuse_unusable
 
 Rates = np.ndarray
@@ -48,7 +49,7 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
         Clean covariates. Never changed in place.
     rates : float, array of shape (d,), Series or dict
         Missingness rates m, each in [0, 1). With a DataFrame, a Series or dict gives them by column name.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Same seed, same mask. For sparse input only the stored values need a draw, so its mask differs from that of
         the same data held densely.
 
@@ -76,7 +77,7 @@ def apply_missingness(X: Any, rates: Any, *, random_state: Any = None) -> Any:
     refuse_unusable(X, name="X")
     names = column_names(X)
     m = check_rates(_rates_in_order(rates, names), X.shape[1], names=names)
-    return delete_at_random(X, m, np.random.default_rng(random_state))
+    return delete_at_random(X, m, as_generator(random_state))
 
 
 def _rates_in_order(rates: Any, names: list[Any] | None) -> Any:

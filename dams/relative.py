@@ -13,9 +13,10 @@ from scipy import sparse
 
 from dams._columns import known_columns, resolve_columns
 from dams._intervals import Method, delta_interval, ratio_interval
+from dams._random import as_generator
 from dams._relative_result import RelativeMissingness
-from dams._rows import Tally, resolve_row_groups, tally
-from dams._validation import check_covariates, column_names, describe_columns, match_columns, warn_user
+from dams._rows import Tally, resolve_both, tally
+from dams._validation import check_confidence, check_pair, describe_columns, warn_user
 from dams.anchors import AnchoredRows, warn_if_worth_little, with_anchors
 from dams.missingness import canonical_csr
 
@@ -103,8 +104,9 @@ def estimate_relative_missingness(
     same limit, and add the noise of how many columns a row shows.
 
     *Groups of rows.* "delta" takes the variance of a share from sums over groups, with Student's t; "bootstrap"
-    resamples groups; "hoeffding" bounds sums over groups by their sizes, as n²/Σ size² independent rows. `is_proper`
-    scales counts to as many independent rows as would know the share as well. A group in both domains counts as two.
+    resamples groups; "hoeffding" bounds sums over groups by their sizes. Groups of unequal sizes count as n²/Σ size²,
+    the number of groups of one size that would tell as much. `is_proper` scales counts to as many independent rows as
+    would know the share as well. A group in both domains counts as two.
 
     *Simultaneous intervals* are Bonferroni's: each is made at 1 − (1 − confidence)/k for k estimated r. They hold
     however the features depend on each other, for all three methods and from counts alone. The joint law of the
@@ -122,11 +124,8 @@ def estimate_relative_missingness(
     >>> estimate_relative_missingness(source, target).r.round(1)
     array([ 0.5, -1. ])
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
-    names = column_names(X_source)
-    source = check_covariates(X_source, name="X_source")
-    target = check_covariates(match_columns(X_target, names, source.shape[1]), name="X_target")
+    check_confidence(confidence)
+    source, target, names = check_pair(X_source, X_target)
     return from_tables(
         source,
         target,
@@ -163,10 +162,7 @@ def from_tables(
     d = source.shape[1]
     always_recorded = with_anchors(always_recorded, anchors, d, feature_names)
     known, unit = known_columns(always_recorded, column_groups, d, feature_names)
-    rows = (
-        resolve_row_groups(groups, source.shape[0], parameter="groups"),
-        resolve_row_groups(groups_target, target.shape[0], parameter="groups_target"),
-    )
+    rows = resolve_both(groups, groups_target, (source.shape[0], target.shape[0]))
     counts = (count_nonzero(source), count_nonzero(target)) if counts is None else counts
     warn_without_zeros(counts[0][~known], counts[1][~known], source.shape[0], target.shape[0])
     tallies = []
@@ -227,7 +223,7 @@ def from_tallies(
     if known.any():
         # Nothing is lost there, and so nothing estimated: as if every row had a value.
         source, target = (_fill(counted, unit[known]) for counted in tallies)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     low, high = ratio_interval(source, target, confidence, method, n_bootstrap, rng)
     jointly = 1 - (1 - confidence) / max(1, len(np.unique(unit[~known])))
     if method == "bootstrap":

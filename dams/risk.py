@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from dams._risk_results import TargetRisk, TargetRiskComparison
-from dams._risk_study import Study, study
+from dams._risk_study import Study, name_models, study
 
 __all__ = ["TargetRisk", "TargetRiskComparison", "compare_target_risk", "target_risk", "target_risk_scorer"]
 
@@ -89,7 +89,7 @@ def target_risk(
         rows have weights (`dams.anchors`).
     groups, groups_target
         Rows that belong together, as in `estimate_relative_missingness`.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of draws and folds.
 
     Returns
@@ -224,12 +224,7 @@ def compare_target_risk(
     >>> compare_target_risk(models, source, y[:20_000], target, cv=5, random_state=0).choice
     'closed form'
     """
-    named = dict(models)
-    if not named:
-        raise ValueError("models is empty: give a dict of names and fitted models.")
-    first = next(iter(named)) if reference is None else reference
-    if first not in named:
-        raise ValueError(f"reference must be the name of a model, one of {list(named)}, got {reference!r}.")
+    named, first = name_models(models, reference)
     found = study(
         named,
         (X_source, y_source, X_target),

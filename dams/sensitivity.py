@@ -32,9 +32,10 @@ import numpy as np
 import pandas as pd
 
 from dams._registry import load
+from dams._results import Result, as_html
 from dams._risk_measure import linear_predictor
-from dams._risk_study import Tables, are_linear, read_tables
-from dams._validation import check_covariates, match_columns
+from dams._risk_study import Tables, are_linear, name_models, read_tables
+from dams._validation import check_confidence, check_matched
 
 Array = np.ndarray
 
@@ -65,8 +66,8 @@ class _Line:
         return float(self.const + self.slope @ lambdas)
 
 
-@dataclass(frozen=True, repr=False)
-class Sensitivity:
+@dataclass(frozen=True, repr=False, eq=False)
+class Sensitivity(Result):
     """Result of `check_sensitivity`.
 
     Attributes
@@ -96,11 +97,13 @@ class Sensitivity:
     reference: str
     baseline: float
     confidence: float
-    _tables: Tables = field(repr=False)
-    _lines: dict[str, _Line] = field(repr=False)
-    _highest: Array = field(repr=False)
+    _tables: Tables = field(repr=False, compare=False)
+    _lines: dict[str, _Line] = field(repr=False, compare=False)
+    _highest: Array = field(repr=False, compare=False)
 
     def __str__(self) -> str:
+        if self.stops.empty:
+            return f"Bounds of the risk of {self.reference!r}, which is compared with no other: see to_frame()."
         return " ".join(self._sentence(name) for name in self.stops.index)
 
     __repr__ = __str__
@@ -129,11 +132,13 @@ class Sensitivity:
     def _is_binary(self) -> bool:
         return self.baseline == 0 and set(np.unique(self._tables.y)) <= {0, 1}
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sentences and the table."""
-        from html import escape
-
-        return f"<p>{escape(str(self))}</p>{self.table.to_html(index=False, float_format='{:.4g}'.format)}"
+        return as_html(str(self), self.table, index=False)
 
     def worst_case(self, name: str, gamma: float) -> pd.DataFrame:
         """Return the λ with the largest risk of a model, column by column, and the loss that gives it.
@@ -162,7 +167,7 @@ class Sensitivity:
     def predict_bounds(self, X: Any, gamma: float) -> tuple[Array, Array]:
         """Return least and largest predictions of the best linear predictor in the target, for rows of the target."""
         tables = self._tables
-        rows = check_covariates(match_columns(X, tables.names, tables.source.shape[1]), name="X")
+        rows = check_matched(X, tables.names, tables.source.shape[1], name="X")
         start, slopes, centre = self._best_linear()
         offsets = np.asarray(rows - tables.target.mean(axis=0))
         return self._range(centre + offsets @ start, offsets @ slopes, gamma)
@@ -303,10 +308,9 @@ def check_sensitivity(
     >>> bool(1.1 < found.stops["closed form"] < 2)
     True
     """
-    named = dict(models)
-    first = next(iter(named), None) if reference is None else reference
-    if first not in named:
-        raise ValueError(f"reference must be the name of a model, one of {list(named)}, got {reference!r}.")
+    check_confidence(confidence)
+    named, first = name_models(models, reference)
+    gammas = list(gammas)
     known = {"always_recorded": always_recorded, "column_groups": column_groups}
     tables = read_tables(X_source, y_source, X_target, known=known, groups=groups, groups_target=groups_target)
     if tables.y.dtype.kind not in "biuf":

@@ -11,6 +11,7 @@ from dams._columns import known_columns
 from dams.estimators.adjusted_moments import adjust_moments
 from dams.estimators.folds import Columns
 from dams.identification import corrupt_law
+from dams.inference import covariance_of_mean
 from dams.least_squares import least_squares
 from dams.moments import Moments
 
@@ -141,3 +142,21 @@ def test_dependent_columns_and_wrong_levels_are_refused():
         infer_closed_form(source[:, [0, 0]], y, target[:, [0, 0]], column_groups=[[0, 1]])
     with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
         infer_closed_form(source, y, target).intervals(95)
+
+
+def test_a_notebook_shows_the_sentence_and_the_intervals():
+    found = infer_closed_form(*shifted())
+    pd.testing.assert_frame_equal(found.to_frame(), found.intervals(0.95))
+    assert str(found) in found._repr_html_() and "<th>intercept</th>" in found._repr_html_()
+
+
+def test_the_covariance_of_a_mean_over_groups_of_unequal_sizes_is_unbiased():
+    """Rows of a group are as one, and the largest group has half of all rows."""
+    rng = np.random.default_rng(0)
+    ids = np.repeat(np.arange(6), [30, 12, 8, 5, 3, 2])
+    means, estimates = [], []
+    for _ in range(3000):
+        rows = rng.normal(size=(6, 1))[ids]
+        means.append(rows.mean())
+        estimates.append(covariance_of_mean(rows - rows.mean(axis=0), ids)[0, 0])
+    assert np.mean(estimates) == pytest.approx(np.var(means), rel=0.1)

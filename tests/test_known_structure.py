@@ -10,6 +10,7 @@ from scipy import sparse
 
 from benchmarks.known_structure import RATES, by_panel, by_patient, by_sex, lose, measure, one_by_one
 from dams import ClosedFormRegressor, check_ucar, estimate_relative_missingness
+from dams._rows import tally
 from dams.estimators._base import compare_with_target, read_rows
 from dams.relative import from_counts
 
@@ -120,6 +121,36 @@ class TestRowsThatBelongTogether:
             relative = estimate_relative_missingness(*tables, groups=ids, groups_target=ids)
             inside.append((relative.lower <= r) & (r <= relative.upper))
         assert np.mean(inside) > 0.94
+
+    def test_groups_of_very_unequal_sizes_are_covered(self):
+        """Most patients have one or two rows and a few have dozens; the intervals hold for all features at once."""
+        q, r = np.array([0.3, 0.5, 0.7, 0.4, 0.6, 0.2]), np.array([0.5, -0.4, 0.0, 0.3, -0.2, -0.5])
+        inside = []
+        for seed in range(300):
+            rng = np.random.default_rng([11, seed])
+            tables, ids = [], []
+            for shares in (q, q * (1 - r)):
+                sizes = np.ceil(rng.pareto(1.5, 300) + 0.5).astype(int)
+                ids.append(np.repeat(np.arange(300), sizes)[:300])
+                # Half of the rows show what their patient shows, the others what they like.
+                shown, of_patient = (rng.random((300, 6)) < shares for _ in range(2))
+                tables.append(np.where(rng.random((300, 6)) < 0.5, of_patient[ids[-1]], shown).astype(float))
+            relative = estimate_relative_missingness(*tables, groups=ids[0], groups_target=ids[1])
+            inside.append(((relative.simultaneous_lower <= r) & (r <= relative.simultaneous_upper)).all())
+        assert np.mean(inside) > 0.9
+
+    def test_errors_of_groups_of_unequal_sizes_are_unbiased(self):
+        """Shares of groups, each one value throughout: the estimated variance is that of q̂ over many samples."""
+        sizes, shares, estimates = np.array([60, 20, 10, 5, 5]), [], []
+        ids, rng = np.repeat(np.arange(5), sizes), np.random.default_rng(0)
+        for _ in range(4000):
+            shown = rng.random(5) < 0.5
+            found = tally(shown[ids][:, None].astype(float), np.zeros(1, dtype=int), ids)
+            shares.append(found.q[0])
+            # Samples of one value throughout show no spread.
+            varies = shown.any() and not shown.all()
+            estimates.append(found.q[0] * (1 - found.q[0]) / found.independent[0] if varies else 0)
+        assert np.mean(estimates) == pytest.approx(np.var(shares), rel=0.05)
 
     def test_hoeffding_counts_groups_by_their_sizes(self):
         source, target, _, _ = by_patient(100, 1, np.random.default_rng(0))

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dams import FreeRates, NestedRates, OpposingRates, apply_missingness
+from dams import FreeRates, NestedRates, OpposingRates, apply_missingness, estimate_relative_missingness
+from dams.imputation import MissForestImputer
 from dams.missingness import delete_at_random
 
 RATES = np.array([0.0, 0.1, 0.5, 0.9])
@@ -316,3 +317,35 @@ def test_overwriting_gives_the_same_and_allocates_nothing():
 def test_samplers_of_impossible_rates_are_refused(sampler, message):
     with pytest.raises(ValueError, match=message):
         sampler()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda seed: apply_missingness(np.ones((50, 2)), 0.5, random_state=seed),
+        lambda seed: (
+            estimate_relative_missingness(
+                np.arange(3000.0).reshape(-1, 3) % 2,
+                np.arange(3000.0).reshape(-1, 3) % 4,
+                method="bootstrap",
+                random_state=seed,
+            ).lower
+        ),
+        lambda seed: MissForestImputer(random_state=seed).fit(np.arange(40.0).reshape(20, 2) % 7)._seed,
+    ],
+)
+def test_seeds_of_every_kind(draw, monkeypatch):
+    """A RandomState moves on, as scikit-learn's users expect; NumPy before 2.2 makes no generator of it."""
+    plain = np.random.default_rng
+
+    def older(seed=None):
+        if isinstance(seed, np.random.RandomState):
+            raise TypeError("SeedSequence expects int or sequence of ints for entropy")
+        return plain(seed)
+
+    monkeypatch.setattr(np.random, "default_rng", older)
+    np.testing.assert_array_equal(draw(3), draw(np.int64(3)))
+    state = np.random.RandomState(3)
+    first, second = draw(state), draw(state)
+    np.testing.assert_array_equal(first, draw(np.random.RandomState(3)))
+    assert np.any(first != second)

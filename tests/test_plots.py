@@ -7,8 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from dams import check_ucar, estimate_relative_missingness
+from dams import (
+    check_sensitivity,
+    check_ucar,
+    compare_target_risk,
+    estimate_relative_missingness,
+    infer_closed_form,
+)
 from dams.relative import from_counts
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -100,6 +107,7 @@ def test_a_notebook_shows_the_sentence_and_a_table(relative, report):
     page = relative._repr_html_()
     assert "Of 6 features the target loses" in page and "<td>-249.000</td>" in page
     assert "rare &lt;b&gt;" in page and "<b>" not in page
+    pd.testing.assert_frame_equal(report.to_frame(), report.checks)
     page = report._repr_html_()
     assert "UCAR is rejected" in page and "effect_lower" in page and f"of {len(report.checks)} checks" in page
 
@@ -134,3 +142,23 @@ def test_thirty_features_fit(tmp_path):
     boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
     boxes = sorted(boxes, key=lambda box: box.y0)
     assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+
+
+def test_results_that_hold_tables_are_equal_by_content():
+    """Arrays and tables alone have no single answer to whether they are equal."""
+
+    def results(seed):
+        rng = np.random.default_rng(seed)
+        source, target = (rng.integers(0, 2, (600, 2)).astype(float) for _ in range(2))
+        y = rng.normal(size=600)
+        model = LinearRegression().fit(source, y)
+        return (
+            estimate_relative_missingness(source, target),
+            check_ucar(source, target, n_bootstrap=40, random_state=0),
+            infer_closed_form(source, y, target),
+            compare_target_risk({"a": model}, source, y, target),
+            check_sensitivity({"a": model}, source, y, target),
+        )
+
+    for one, again, other in zip(results(0), results(0), results(1), strict=True):
+        assert one == again and one != other and one != "one"

@@ -2,6 +2,10 @@
 
 import pytest
 
+import dams
+import dams.datasets
+import dams.estimators
+import dams.two_files
 from dams._registry import load, nearest
 from dams.datasets.registry import DATASETS, is_scenario, title_of
 from dams.experiments.methods import METHODS
@@ -44,3 +48,11 @@ def test_a_users_data_set_goes_by_its_name_and_is_a_table():
     assert is_scenario("redundant")
     assert not is_scenario("my_ward")
     assert not is_scenario("digits")
+
+
+@pytest.mark.parametrize("package", [dams, dams.datasets, dams.estimators, dams.two_files])
+def test_what_is_imported_late_is_listed_and_nothing_that_serves_it(package):
+    listed = dir(package)
+    assert set(package.__all__) <= set(listed)
+    assert not {"TYPE_CHECKING", "export_late", "_EXPORTS"} & set(listed)
+    assert "__doc__" in listed and "estimators" in dir(dams)

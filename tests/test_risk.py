@@ -507,3 +507,31 @@ def test_true_labels_contradict_nothing():
     found = compare_target_risk(models, X, y, target, cv=3, random_state=0)
     assert not found.contradicted
     assert found.choice == "closed form"
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, bool])
+def test_small_types_of_labels_do_not_wrap_around(dtype):
+    """Differences of such labels, and their squares, are beyond what the type holds."""
+    _, (X, y), (target, _), _ = simulate(300, 12)
+    labels = (y > y.mean()) if dtype is bool else np.clip(np.round(20 * (y - y.min())), 0, 120).astype(dtype)
+
+    class Nearest:
+        def predict(self, X):
+            return np.resize(labels, len(X))
+
+    found, expected = (
+        target_risk(Nearest(), X, kind, target, loss="squared") for kind in (labels, labels.astype(float))
+    )
+    assert found.estimate == pytest.approx(expected.estimate)
+    assert found.source_risk == expected.source_risk
+
+
+@pytest.mark.parametrize("dtype", [str, "string", "category"])
+def test_names_of_classes_are_labels_of_linear_classifiers(dtype):
+    _, (X, y), (target, _), _ = simulate(600, 13)
+    sick = y > y.mean()
+    expected = target_risk(LogisticRegression().fit(X[:300], sick[:300]), X[300:], sick[300:], target, random_state=0)
+    names = pd.Series(np.where(sick, "yes", "no")).astype(dtype)
+    model = LogisticRegression().fit(X[:300], names[:300])
+    found = target_risk(model, X[300:], names[300:], target, random_state=0)
+    assert found.estimate == pytest.approx(expected.estimate)

@@ -231,6 +231,8 @@ def test_a_picture():
         ({"models": {"tree": DecisionTreeRegressor().fit(SOURCE[0][:50], SOURCE[1][:50])}}, "tree .* is not linear"),
         ({"reference": "b"}, "one of .*'source'.* got 'b'"),
         ({"gammas": [0.5]}, "gamma must be at least 1"),
+        ({"models": {}}, "models is empty"),
+        ({"confidence": 95}, "confidence must lie between 0 and 1, got 95"),
         ({"baseline": "mean"}, "a number or 'auto'"),
         ({"y_source": np.where(SOURCE[1] > 0, "yes", "no")}, "y_source must hold numbers"),
     ],
@@ -239,3 +241,14 @@ def test_mistakes_are_named(change, message):
     given = {"models": MODELS, "X_source": SOURCE[0], "y_source": SOURCE[1], "X_target": SOURCE[0]} | change
     with pytest.raises(ValueError, match=message):
         check_sensitivity(**given)
+
+
+def test_gammas_that_can_be_read_once_serve_every_model():
+    found = check(target_law(np.ones(3)), gammas=iter([1.0, 2.0]))
+    assert found.to_frame().groupby("model")["gamma"].apply(list).to_dict() == {name: [1.0, 2.0] for name in MODELS}
+
+
+def test_a_single_model_has_bounds_and_no_rival():
+    found = check_sensitivity({"source": MODELS["source"]}, *SOURCE, SOURCE[0])
+    assert "compared with no other" in str(found)
+    assert (found.table["upper"] >= found.table["lower"]).all()

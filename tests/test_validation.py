@@ -109,3 +109,12 @@ def test_tables_of_other_libraries_come_back_with_their_labels():
     pd.testing.assert_frame_equal(
         apply_missingness(Frame(source), 0.3, random_state=0), apply_missingness(source, 0.3, random_state=0)
     )
+
+
+def test_messages_call_rows_by_the_name_that_they_were_given():
+    source, target = frames(LABELS["names"])
+    found = estimate_relative_missingness(source, target)
+    with pytest.raises(ValueError, match=r"^X must have the same columns as the source\. Not in X: \['dose'\]"):
+        found.weights(source.rename(columns={"dose": "bed"}))
+    with pytest.raises(ValueError, match=r"^X must have the source's 3 columns, got 1"):
+        found.at(np.ones((3, 1)))

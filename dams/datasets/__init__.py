@@ -46,4 +46,4 @@ __all__ = [
 ]
 
 
-__getattr__ = export_late(__name__, _EXPORTS)
+__getattr__, __dir__ = export_late(__name__, _EXPORTS)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -109,6 +110,10 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
             Which rows belong together (a patient's), for the interval of r.
         **fit_params
             For the base estimator's `fit`; with metadata routing enabled, what it requests, `groups` among it.
+
+        Returns
+        -------
+        The fitted estimator itself.
         """
         regresses = get_tags(self.estimator).estimator_type == "regressor"
         if regresses:
@@ -161,24 +166,28 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     def _for_base(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return what the base estimator's `fit` is given besides rows and labels."""
-        given = fit_params if sample_weight is None else {**fit_params, "sample_weight": sample_weight}
         if get_config()["enable_metadata_routing"]:
-            requested = given if groups is None else {**given, "groups": groups}
+            given = {"sample_weight": sample_weight, "groups": groups}
+            requested = fit_params | {name: value for name, value in given.items() if value is not None}
             return dict(process_routing(self, "fit", **requested).estimator.fit)
-        if sample_weight is not None and not _takes(self.estimator, "sample_weight"):
+        if sample_weight is None:
+            return fit_params
+        name = _weights_name(self.estimator)
+        if name is None:
             raise ValueError(
                 f"{type(self.estimator).__name__} takes no sample_weight: leave it out, or choose a base estimator "
                 "that does."
             )
-        return given
+        return {**fit_params, name: sample_weight}
 
     def _with_weights(self, for_base: dict[str, Any], weights: Array | None) -> dict[str, Any]:
         """Return what the base estimator is given, with the weights that anchors give the rows."""
         if weights is None:
             return for_base
-        if _takes(self.estimator, "sample_weight"):
-            given = for_base.get("sample_weight")
-            return {**for_base, "sample_weight": weights if given is None else weights * np.asarray(given)}
+        name = _weights_name(self.estimator)
+        if name is not None:
+            given = for_base.get(name)
+            return {**for_base, name: weights if given is None else weights * np.asarray(given)}
         assert self.relative_missingness_ is not None
         worth = self.relative_missingness_.effective_sample_size
         if worth < SAME_POPULATION * len(weights):
@@ -190,7 +199,7 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
         return for_base
 
     def predict(self, X: Any) -> Array:
-        """Predict labels of rows observed in the target domain."""
+        """Return labels of rows observed in the target domain, (n,) or (n, k): averaged, or as most draws decide."""
         members = self._members(X)
         if len(members) == 1:
             return members[0].predict(X)
@@ -211,14 +220,14 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     @_base_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities, where the base estimator gives them: the means over the draws."""
+        """Return class probabilities, (n, classes), means over the draws; of several labels a list of such."""
         every = [member.predict_proba(X) for member in self._members(X)]
         # Several labels: a list with one array per label.
         return [_mean(parts) for parts in zip(*every, strict=True)] if isinstance(every[0], list) else _mean(every)
 
     @_base_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities, where the base estimator gives them."""
+        """Return logarithms of the class probabilities, in the form of `predict_proba`."""
         members = self._members(X)
         if len(members) == 1:
             return members[0].predict_log_proba(X)
@@ -228,11 +237,11 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     @_base_has("decision_function")
     def decision_function(self, X: Any) -> Array:
-        """Signed distances from the decision boundary, where the base estimator gives them: means over the draws."""
+        """Return signed distances from the decision boundary, (n,) or (n, classes): means over the draws."""
         return _mean([member.decision_function(X) for member in self._members(X)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of a regressor, accuracy of a classifier; for other measures use the scorers of `sklearn.metrics`."""
+        """Return R² of a regressor, accuracy of a classifier; `sklearn.metrics` has scorers of other kinds."""
         metric = r2_score if get_tags(self.estimator).estimator_type == "regressor" else accuracy_score
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
@@ -262,7 +271,7 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
         return _mean([member.feature_importances_ for member in self.estimators_])
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Route to the base estimator's `fit` what it requests; X_target and the groups are our own."""
+        """Return the router: what the base estimator's `fit` requests goes there; X_target and groups are our own."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=mapping)
 
@@ -280,10 +289,21 @@ def _fit(estimator: Any, rows: Any, labels: Array, params: dict[str, Any]) -> An
     return estimator.fit(rows, labels, **params)
 
 
-def _takes(estimator: Any, parameter: str) -> bool:
-    """Whether `fit` takes a parameter by name, or whatever it is given, as a search or a pipeline does."""
-    parameters = inspect.signature(estimator.fit).parameters.values()
-    return any(p.name == parameter or p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+def _weights_name(estimator: Any) -> str | None:
+    """Name under which `fit` takes weights of rows; None where it takes none.
+
+    A pipeline has them for its last step, and a search hands on what it is given to what it searches.
+    """
+    if isinstance(estimator, Pipeline) and not get_config()["enable_metadata_routing"]:
+        step, last = estimator.steps[-1]
+        inner = _weights_name(last)
+        return None if inner is None else f"{step}__{inner}"
+    parameters = inspect.signature(estimator.fit).parameters
+    if "sample_weight" in parameters:
+        return "sample_weight"
+    if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return None
+    return _weights_name(estimator.estimator) if hasattr(estimator, "estimator") else "sample_weight"
 
 
 def _mean(parts: Sequence[Any]) -> Any:

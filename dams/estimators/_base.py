@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from dams._columns import resolve_columns
+from dams._random import as_generator
 from dams._validation import (
     check_columns,
-    check_covariates,
+    check_matched,
     describe_columns,
-    match_columns,
     refuse_repeated_names,
     refuse_unusable,
     warn_user,
@@ -86,7 +86,7 @@ def share_columns(estimator: BaseEstimator, other: BaseEstimator) -> None:
 
 def read_target(estimator: BaseEstimator, X: Any, X_target: Any) -> Any:
     """Return the target covariates as float array or CSR matrix in the column order of the validated source X."""
-    return check_covariates(match_columns(X_target, names_of(estimator), X.shape[1]), name="X_target")
+    return check_matched(X_target, names_of(estimator), X.shape[1], name="X_target")
 
 
 def compare_with_target(
@@ -95,10 +95,8 @@ def compare_with_target(
     X_target: Any,
     *,
     always_recorded: Any = None,
-    column_groups: Any = None,
     anchors: Any = None,
-    groups: Any = None,
-    groups_target: Any = None,
+    **known: Any,
 ) -> tuple[Any, RelativeMissingness]:
     """Check the target covariates against the validated source X and estimate the relative missingness.
 
@@ -111,21 +109,12 @@ def compare_with_target(
     names = names_of(estimator)
     target = read_target(estimator, X, X_target)
     counts = count_nonzero(X), count_nonzero(target)
-    relative = from_tables(
-        X,
-        target,
-        counts=counts,
-        feature_names=names,
-        always_recorded=always_recorded,
-        column_groups=column_groups,
-        anchors=anchors,
-        groups=groups,
-        groups_target=groups_target,
-    )
+    known |= {"always_recorded": always_recorded, "anchors": anchors}
+    relative = from_tables(X, target, counts=counts, feature_names=names, **known)
     recorded = with_anchors(always_recorded, anchors, X.shape[1], names)
-    known = resolve_columns(recorded, X.shape[1], names, parameter="always_recorded")
-    warn_of_marks(X, target, names, known)
-    warn_of_few_values(counts[0], relative, names, known)
+    always = resolve_columns(recorded, X.shape[1], names, parameter="always_recorded")
+    warn_of_marks(X, target, names, always)
+    warn_of_few_values(counts[0], relative, names, always)
     return target, relative
 
 
@@ -147,11 +136,9 @@ def draw_streams(random_state: Any, n_draws: int) -> tuple[np.random.Generator, 
     An integer gives streams that `apply_missingness` does not use. Data corrupted with the seed that the filter is
     given would otherwise meet the same draws again, and the filter would delete what is already lost.
     """
-    if isinstance(random_state, np.random.RandomState):
-        random_state = np.random.SeedSequence(random_state.randint(2**31, size=4).tolist())
-    elif isinstance(random_state, int | np.integer):
+    if isinstance(random_state, int | np.integer):
         random_state = np.random.SeedSequence(int(random_state), spawn_key=(1,))
-    first = np.random.default_rng(random_state)
+    first = as_generator(random_state)
     learning, *others = first.spawn(n_draws)
     return learning, [first, *others]
 

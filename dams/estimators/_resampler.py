@@ -12,7 +12,15 @@ from dams._columns import known_columns
 from dams._sklearn import fit_context
 from dams._validation import column_names
 from dams.anchors import with_anchors
-from dams.estimators._base import NOT_GIVEN, compare_with_target, names_of, read_rows, target_or_warn
+from dams.estimators._base import (
+    NOT_GIVEN,
+    compare_with_target,
+    draw_streams,
+    names_of,
+    read_rows,
+    target_or_warn,
+)
+from dams.missingness import delete_at_random
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
@@ -100,6 +108,11 @@ class Resampler(BaseEstimator, ABC):
     def _to_fill(self, relative: RelativeMissingness) -> Array:
         """Which columns get values filled in."""
         return np.zeros(len(relative.r), dtype=bool)
+
+    def _delete(self, rows: Any, together: Array, n_draws: int) -> list[Any]:
+        """Return `n_draws` copies of the rows with values deleted at `rates_`."""
+        _, streams = draw_streams(self.random_state, n_draws)
+        return [delete_at_random(rows, self.rates_, rng, groups=together) for rng in streams]
 
     @abstractmethod
     def _draw(self, rows: Any, checked: Any, labels: Array, together: Array, n_draws: int) -> list[Any]:

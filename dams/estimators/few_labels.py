@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import f as fisher
 
-from dams._rows import resolve_row_groups
+from dams._rows import resolve_both
 from dams.estimators.folds import Columns
 from dams.inference import Scores, covariance_of_mean, with_ones
 from dams.least_squares import solve_symmetric
@@ -142,16 +142,25 @@ class LabelledTarget:
         g = scores.mean(axis=0)
         M = self.target.T @ self.target / len(self.target)
         U = _directions(b, M, intercept=self.intercept)
-        spread = np.cov(scores.T, ddof=1).reshape(len(b), len(b))
+        spread = self._spread(scores, labelled)
         along = U @ solve_symmetric(U.T @ M @ U, U.T)
         every = solve_symmetric(M, np.eye(len(b)))
         step, shares = np.zeros(len(b)), []
         for P in (along, every - along):
-            size, noise = g @ P @ g, np.trace(P @ spread) / m
-            shares.append(max(0.0, 1 - CAUTION * noise / size) if size > 0 else 0.0)
+            size = g @ P @ g
+            known = spread is not None and size > 0
+            shares.append(max(0.0, 1 - CAUTION * (np.trace(P @ spread) / m) / size) if known else 0.0)
             step += shares[-1] * (P @ g)
         p_value = None if self.r is None else self._test(y, labelled, scores, b, U)
         return b + step, LabelCheck(m, p_value, float(left.mean()), (float(shares[0]), float(shares[1])))
+
+    def _spread(self, scores: Array, labelled: Array) -> Array | None:
+        """Return Cov_L(x e), with rows that belong together as one; None of a single group, which shows no spread."""
+        m, p = scores.shape
+        if self.groups[1] is None:
+            return np.cov(scores.T, ddof=1).reshape(p, p)
+        ids, number = np.unique(self.groups[1][labelled], return_inverse=True)
+        return m * covariance_of_mean(scores - scores.mean(axis=0), number) if len(ids) > 1 else None
 
     def _test(self, y: Array, labelled: Array, scores: Array, b: Array, U: Array) -> float:
         assert self.r is not None
@@ -199,10 +208,7 @@ def correct_by_labels(
     """
     unit = np.arange(source[0].shape[1]) if columns.groups is None else columns.groups
     unit = unit if columns.always is None else np.where(columns.always, -1, unit)
-    ids = (
-        resolve_row_groups(source[2], source[0].shape[0], parameter="groups"),
-        resolve_row_groups(target[2], target[0].shape[0], parameter="groups_target"),
-    )
+    ids = resolve_both(source[2], target[2], (source[0].shape[0], target[0].shape[0]))
     tables = [with_ones(table) if fit_intercept else with_ones(table)[:, :-1] for table in (source[0], target[0])]
     r = relative.r if relative.anchored is None else None
     rows = LabelledTarget(

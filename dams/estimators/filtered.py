@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from dams.estimators._averaged import AveragedEstimator
-from dams.estimators._base import draw_streams
 from dams.estimators._doubts import warn_if_improper
 from dams.estimators._resampler import Resampler
-from dams.missingness import delete_at_random
 
 
 class MissingnessFilter(Resampler):
@@ -33,7 +31,7 @@ class MissingnessFilter(Resampler):
         Columns that both domains always record and on which loss, and the population, may depend, such as age or site:
         r is then a smooth function of them (`dams.anchors`), and rows have weights. They count among
         `always_recorded`.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         With an integer every call draws the same mask.
 
     Attributes
@@ -82,8 +80,7 @@ class MissingnessFilter(Resampler):
     def _draw(self, rows: Any, checked: Any, labels: np.ndarray, together: np.ndarray, n_draws: int) -> list[Any]:
         if self.relative_missingness_ is not None:
             warn_if_improper(self.relative_missingness_)
-        _, streams = draw_streams(self.random_state, n_draws)
-        return [delete_at_random(rows, self.rates_, rng, groups=together) for rng in streams]
+        return self._delete(rows, together, n_draws)
 
 
 class FilteredEstimator(AveragedEstimator):
@@ -108,7 +105,7 @@ class FilteredEstimator(AveragedEstimator):
         `always_recorded`.
     n_jobs : int or None
         Processes that fit the models of the draws; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of the masks. The base estimator keeps its own, the same in every draw.
     safeguard : bool
         Whether to fit on the source rows as they are, with a warning, where the adjustment is improper, or the target's

@@ -12,10 +12,9 @@ from scipy import sparse
 from dams._sklearn import Interval
 from dams._validation import as_pandas
 from dams.estimators._averaged import AveragedEstimator
-from dams.estimators._base import draw_streams
 from dams.estimators._resampler import Resampler
 from dams.estimators.filling import MAX_ROWS, two_way_draws
-from dams.missingness import delete_at_random, with_zero
+from dams.missingness import with_zero
 from dams.relative import RelativeMissingness
 
 Array = np.ndarray
@@ -55,7 +54,7 @@ class TwoWayFilter(Resampler):
     max_rows : int or None
         Rows that each tree behind the filled values learns from at most, drawn at random; None: all of them. Tables of
         no more rows are not affected. docs/two_way.md has what fewer rows cost.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of all draws.
 
     Attributes
@@ -120,8 +119,7 @@ class TwoWayFilter(Resampler):
 
     def _draw(self, rows: Any, checked: Any, labels: Array, together: Array, n_draws: int) -> list[Any]:
         if not self.filled_.any():
-            _, streams = draw_streams(self.random_state, n_draws)
-            return [delete_at_random(rows, self.rates_, rng, groups=together) for rng in streams]
+            return self._delete(rows, together, n_draws)
         assert self.relative_missingness_ is not None
         draws = two_way_draws(
             checked,
@@ -168,7 +166,7 @@ class TwoWayEstimator(AveragedEstimator):
     max_rows : int or None
         Rows that each tree behind the filled values learns from at most, drawn at random; None: all of them. Tables of
         no more rows are not affected. docs/two_way.md has what fewer rows cost.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Seed of all draws. The base estimator keeps its own, the same in every draw.
     safeguard : bool
         Whether to fit on the source rows as they are, with a warning, where the target's rows contradict the adjusted

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from dams._random import as_generator
 from dams._sklearn import Interval, MissingValues, StrOptions, fit_context
 from dams._validation import check_columns, describe_columns, refuse_infinite, refuse_text
 from dams.imputation._forest import MAX_BINS, MAX_DEPTH
@@ -71,7 +72,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     all_missing : {"raise", "statistic"}, default="raise"
         What `transform` with `compat="missingpy"` does with a column that has no observed entry, hence no forest, in
         the rows it is given: raise, as missingpy does, or fill it with the mean or mode from `fit`.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Seed of the bootstrap samples. It is used in `fit`: a fitted imputer always transforms the same rows alike.
     verbose : int, default=0
         Above 0, print a line per sweep.
@@ -158,7 +159,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> MissForestImputer:
-        """Compute first guesses, and with `compat="inductive"` the forests; y is ignored."""
+        """Learn first guesses, and with `compat="inductive"` the forests, and return the imputer; y is ignored."""
         self._check_engine()
         # Forests of an earlier fit would stand beside guesses that they do not belong to.
         for name in ("sweeps_", "n_iter_"):
@@ -181,7 +182,7 @@ class MissForestImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         spreads = np.array([np.ptp(column[~lost]) for column, lost in zip(X.T, missing, strict=True)], dtype=float)
         warn_of_constants((spreads == 0) & missing.any(axis=1), self._marker, names)
         self._scales = np.ones(X.shape[1])
-        self._seed = int(np.random.default_rng(self.random_state).integers(2**32))
+        self._seed = int(as_generator(self.random_state).integers(2**32))
         if self.compat == "inductive":
             self._scales = scales_for_trees(spreads, self._categorical)
             self._keep_sweeps(self._fill(X, missing), missing)

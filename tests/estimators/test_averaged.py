@@ -206,6 +206,31 @@ def test_weights_and_other_parameters_reach_the_base(kind, shifted):
     piped.fit(source, y, X_target=target, ridge__sample_weight=weights)
     with pytest.raises(ValueError, match=r"KNeighborsRegressor takes no sample_weight: leave it out, or choose"):
         kind(KNeighborsRegressor()).fit(source, y, X_target=target, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"Pipeline takes no sample_weight: leave it out, or choose"):
+        kind(make_pipeline(KNeighborsRegressor())).fit(source, y, X_target=target, sample_weight=weights)
+
+
+@kinds
+@pytest.mark.parametrize("search", [False, True])
+def test_weights_reach_the_last_step_of_a_pipeline(kind, search, shifted):
+    source, y, target = shifted
+    weights = np.linspace(0, 1, len(y))
+    grids = [{"ridge__alpha": [0.1]}, {"alpha": [0.1]}]
+    bases = [make_pipeline("passthrough", Ridge(0.1)), Ridge(0.1)]
+    bases = [GridSearchCV(base, grid) if search else base for base, grid in zip(bases, grids, strict=True)]
+    fits = [
+        kind(base, random_state=0).fit(source, y, X_target=target, sample_weight=weights).predict(target)
+        for base in bases
+    ]
+    np.testing.assert_array_equal(*fits)
+    # With anchors the rows have weights of their own.
+    site = np.random.default_rng(0).integers(1, 3, (2, len(y), 1))
+    tables = [np.hstack([X, column]) for X, column in zip((source, target), site, strict=True)]
+    fits = [
+        kind(base, anchors=[3], random_state=0).fit(tables[0], y, X_target=tables[1]).predict(tables[1])
+        for base in bases
+    ]
+    np.testing.assert_array_equal(*fits)
 
 
 @kinds

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from dams import (
@@ -208,3 +209,10 @@ def test_missforest_makes_constants_of_columns_of_zeros_and_ones(compat):
         MissForestImputer(compat=compat).fit(source.drop(columns="smoker"))
         # Nothing is missing of a column that is constant as it is.
         MissForestImputer(compat=compat).fit(source.assign(smoker=1.0))
+
+
+def test_warnings_within_a_search_point_at_the_line_that_searches():
+    source, y, target = sample([0.6, 0.1, 0.1], [0.1, 0.1, 0.1])
+    base = FilteredEstimator(LinearRegression(), random_state=0)
+    search = GridSearchCV(base, {"n_draws": [1]}, cv=2)
+    assert any("The target records" in text for text in heard(search, source, y, X_target=target))

@@ -105,6 +105,21 @@ def test_copies_of_labelled_rows_that_are_told_of_do_not_alarm():
     assert told.label_check_.p_value == pytest.approx(once.label_check_.p_value, rel=0.02)
 
 
+def test_copies_of_labelled_rows_that_are_told_of_correct_no_further():
+    """Eight copies of each row tell no more than one does, and a single patient tells nothing."""
+    source, y, target, y_target = shifted("concept shift", n=400)
+    model = ClosedFormRegressor(stabilise=False, gram="target")
+    shares = [model.fit(source, y, X_target=target, y_target=some(y_target, 30)).label_check_.shares]
+    copies = np.repeat(np.arange(400), 8)
+    copied = target[copies], some(y_target, 30)[copies]
+    for ids in (copies, np.where(copies < 30, 0, copies)):
+        fit = model.fit(source, y, X_target=copied[0], y_target=copied[1], groups_target=ids)
+        shares.append(fit.label_check_.shares)
+    np.testing.assert_allclose(shares[1], shares[0], atol=1e-6)
+    assert max(shares[0]) > 0.1
+    assert shares[2] == (0, 0)
+
+
 def test_with_anchors_labels_correct_and_do_not_test():
     (source, y), (target, y_target), _, _ = anchored_law()
     keep = slice(None, None, 20)
