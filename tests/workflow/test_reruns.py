@@ -168,3 +168,23 @@ def test_an_edited_result_is_neither_counted_nor_sealed(project):
     altered(results / "tables/table1.csv")
     (problem,) = verify(results).problems
     assert "results/tiny/tables/table1.csv: not what the run made" in problem
+
+
+def test_results_of_another_table_do_not_stand_in_for_one_that_is_gone(project):
+    """Snakemake itself takes what is there, of whatever table, where it can't be made anew."""
+    (project.folder / RECORDS).parent.mkdir(parents=True)
+    (project.folder / RECORDS).touch()
+    study = configuration()["studies"]["one"] | {"datasets": ["mine"]}
+    project.configure(configuration(studies={"one": study}, datasets={"mine": {"path": "gone.csv", "numeric": ["age"]}}))
+    answer = project.run(RECORDS, "--dry-run")
+    assert answer.returncode != 0, answer.stdout
+    assert f"datasets.mine: gone.csv does not exist below {project.folder}" in answer.stdout
+    assert "Traceback" not in answer.stdout
+
+
+def test_a_part_that_the_run_is_without_is_named(project):
+    project.configure(configuration())
+    for part in ("beyond", "eicu"):
+        answer = project.run(part, "--dry-run")
+        assert answer.returncode != 0, answer.stdout
+        assert f"{part} is no part of the run tiny: its configuration has no `{part}`" in answer.stdout

@@ -27,8 +27,8 @@ rule run_beyond:
 
 rule gather_beyond:
     input:
-        scores=files_of_product("beyond_draw_scores"),
-        checks=files_of_product("beyond_draw_checks"),
+        scores=asked_for("beyond", files_of_product("beyond_draw_scores")),
+        checks=asked_for("beyond", files_of_product("beyond_draw_checks")),
     output:
         **made_by("gather_beyond"),
     log:

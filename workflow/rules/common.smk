@@ -83,6 +83,7 @@ try:
     from dams.experiments.imports import digest_of_code
     from dams.experiments.inputs import (
         eicu_inputs,
+        refuse_absent_tables,
         refuse_taken_name,
         sepsis_inputs,
         without_absent_hospitals,
@@ -130,6 +131,8 @@ except dams_config.ConfigError as error:
 
 CONFIG = RUN.model_dump(mode="json")
 RESULTS = results_of(RUN.name)
+# Where files lie, if not in the working directory.
+STORAGE = workflow.storage_settings.default_storage_prefix
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 # A copy that is there already, where the environment names one, spares the download.
 SEPSIS_COPY = os.environ.get(SEPSIS_DIR_VARIABLE)
@@ -239,7 +242,7 @@ def caption_of(wildcards):
 
 def files_of_rule(rule):
     """All files that a rule makes in this run."""
-    cases = [made for made in products_of(RUN) if rule in (made.product.rule,)]
+    cases = [made for made in products_of(RUN) if made.product.rule == rule]
     return [f"{RESULTS}/{file}" for made in cases for file in made.files]
 
 
@@ -276,32 +279,6 @@ def table_of(wildcards):
     return own.model_dump(exclude={"path"}) if own else None
 
 
-def eicu_files(wildcards):
-    """What run_eicu waits for: the simulated cohort, the download, or files of the user's.
-
-    Files, not their folder, which does not change when one in it is overwritten.
-    """
-    if RUN.eicu.source == "folder":
-        try:
-            return eicu_inputs(EICU_FOLDER)
-        except dams_config.ConfigError as error:
-            raise WorkflowError(str(error))
-    return {
-        "simulated": [product("eicu_simulated")],
-        "physionet": [f"{EICU_FOLDER}/downloaded.json"],
-    }[RUN.eicu.source]
-
-
-def sepsis_files(wildcards):
-    """What the study of two hospitals waits for: the download, or a copy of the data."""
-    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
-        return [f"{SEPSIS_FOLDER}/downloaded.json"]
-    try:
-        return sepsis_inputs(SEPSIS_FOLDER)
-    except dams_config.ConfigError as error:
-        raise WorkflowError(str(error))
-
-
 def files_of_product(name):
     """First files of a product, one for every time that this run asks for it."""
     return [product(name, **case) for case in MANIFEST[name].cases(RUN)]
@@ -312,3 +289,60 @@ def beyond_table(wildcards):
     if wildcards.dataset == EICU:
         return []
     return [product("covariates", dataset=wildcards.dataset)]
+
+
+def asked_for(part, files):
+    """Inputs of an optional part of the run; who asks for the part where the run has none is told so."""
+
+    def inputs(wildcards):
+        if getattr(RUN, part) is None:
+            raise WorkflowError(
+                f"{part} is no part of the run {RUN.name}: "
+                + (
+                    "its data are not there (`source: if_there`)"
+                    if config.get(part)
+                    else f"its configuration has no `{part}`; config/README.md says what to add"
+                )
+            )
+        return files
+
+    return inputs
+
+
+def eicu_files():
+    """What the eICU study waits for: the simulated cohort, the download, or files of the user's.
+
+    Files, not their folder, which does not change when one in it is overwritten.
+    """
+    if RUN.eicu is None:
+        return []
+    if RUN.eicu.source == "folder":
+        return eicu_inputs(EICU_FOLDER, there=is_there)
+    return {
+        "simulated": [product("eicu_simulated")],
+        "physionet": [f"{EICU_FOLDER}/downloaded.json"],
+    }[RUN.eicu.source]
+
+
+def sepsis_files():
+    """What the study of two hospitals waits for: the download, or a copy of the data."""
+    if RUN.sepsis is None:
+        return []
+    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
+        return [f"{SEPSIS_FOLDER}/downloaded.json"]
+    return sepsis_inputs(SEPSIS_FOLDER)
+
+
+def is_there(path):
+    """Whether a file of the user's own is where Snakemake looks for it, which may be in a storage."""
+    return exists(path)
+
+
+# Now, and not in functions of rules: Snakemake asks a storage only before it lists the jobs.
+try:
+    # No job is started without them.
+    if workflow.is_main_process:
+        refuse_absent_tables(RUN, there=is_there, below=STORAGE)
+    EICU_FILES, SEPSIS_FILES = eicu_files(), sepsis_files()
+except dams_config.ConfigError as error:
+    raise WorkflowError(str(error))

@@ -34,7 +34,7 @@ rule diagnose_cells:
 
 rule diagnose_eicu:
     input:
-        files=eicu_files,
+        files=asked_for("eicu", EICU_FILES),
     output:
         **made_by("diagnose_eicu"),
     log:

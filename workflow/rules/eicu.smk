@@ -49,7 +49,7 @@ rule download_eicu:
 
 rule run_eicu:
     input:
-        files=eicu_files,
+        files=asked_for("eicu", EICU_FILES),
     output:
         **made_by("run_eicu"),
     log:

@@ -177,5 +177,4 @@ onstart:
 onsuccess:
     from dams.report.page.closing import closing_words
 
-    stored = workflow.storage_settings.default_storage_prefix
-    print(f"Results: {stored}/{RESULTS}/" if stored else closing_words(RESULTS))
+    print(f"Results: {STORAGE}/{RESULTS}/" if STORAGE else closing_words(RESULTS))

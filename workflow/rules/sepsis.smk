@@ -22,7 +22,7 @@ rule download_sepsis:
 
 rule mask_sepsis:
     input:
-        files=sepsis_files,
+        files=asked_for("sepsis", SEPSIS_FILES),
     output:
         **made_by("mask_sepsis"),
     log:
@@ -50,7 +50,7 @@ rule mask_sepsis:
 
 rule run_sepsis:
     input:
-        files=sepsis_files,
+        files=asked_for("sepsis", SEPSIS_FILES),
     output:
         **made_by("run_sepsis"),
     log:
