@@ -27,8 +27,8 @@ def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None
 def refuse_absent_tables(run: Config, *, there: Callable[[str], bool] = os.path.exists, below: str = "") -> None:
     """Refuse a run without one of the user's tables.
 
-    Snakemake does so only where there are no results of that name: else it takes those that are there, of whatever table
-    they are, for the run's.
+    Snakemake does so only where there are no results of that name; else it takes those that are there, of whatever
+    table they are, for the run's.
 
     Parameters
     ----------

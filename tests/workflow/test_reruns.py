@@ -80,6 +80,9 @@ def test_an_edit_runs_what_rests_on_it(project):
     made(project)
     table = "results/tiny/tables/table1.csv"
     assert project.run(table).returncode == 0
+    # A caption is no part of a table.
+    products = project.folder / "dams/experiments/products.py"
+    products.write_text(products.read_text(encoding="utf-8").replace("the oracle in grey", "the oracle grey"), "utf-8")
     assert planned(project, table) == {}
     # Intervals are made of records.
     edit(project, "dams/stats.py")
@@ -175,7 +178,9 @@ def test_results_of_another_table_do_not_stand_in_for_one_that_is_gone(project):
     (project.folder / RECORDS).parent.mkdir(parents=True)
     (project.folder / RECORDS).touch()
     study = configuration()["studies"]["one"] | {"datasets": ["mine"]}
-    project.configure(configuration(studies={"one": study}, datasets={"mine": {"path": "gone.csv", "numeric": ["age"]}}))
+    project.configure(
+        configuration(studies={"one": study}, datasets={"mine": {"path": "gone.csv", "numeric": ["age"]}})
+    )
     answer = project.run(RECORDS, "--dry-run")
     assert answer.returncode != 0, answer.stdout
     assert f"datasets.mine: gone.csv does not exist below {project.folder}" in answer.stdout

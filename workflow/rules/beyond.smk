@@ -66,7 +66,7 @@ rule report_beyond:
         mem_mb=1000,
     params:
         code=code_of("report_beyond"),
-        captions=captions_of("report_beyond"),
+        captions=captions_of,
     message:
         "Writing the table and figure of what to do when"
     script:

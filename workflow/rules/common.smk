@@ -201,10 +201,15 @@ def products_in(outputs):
     return {name: files for name, files in outputs.items() if name != "digests"}
 
 
-def captions_of(rule):
-    """What Snakemake's report says of the outputs of a rule."""
-    shown = [entry for entry in entries_of(rule).values() if entry.caption]
-    return {entry.title: entry.caption for entry in shown}
+def captions_of(wildcards, output):
+    """What Snakemake's report says of a job's outputs.
+
+    Snakemake keeps no account of parameters that are made of outputs: another caption runs nothing again.
+    """
+    if "output" in wildcards.keys():
+        return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
+    made = [MANIFEST[name] for name in output.keys() if name in MANIFEST]
+    return {entry.title: entry.caption for entry in made if entry.caption}
 
 
 def log_of(rule):
@@ -233,11 +238,6 @@ def code_of(rule, *modules):
 def module_of(wildcards):
     """Module behind a table or figure."""
     return f"dams.report.outputs.{OUTPUTS[wildcards.output].name}"
-
-
-def caption_of(wildcards):
-    """What Snakemake's report says of a table or figure."""
-    return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
 
 
 def files_of_rule(rule):

@@ -25,7 +25,7 @@ rule diagnose_cells:
         cells=DIAGNOSED,
         confidence=RUN.bootstrap.confidence,
         seed=RUN.seed,
-        captions=captions_of("diagnose_cells"),
+        captions=captions_of,
     message:
         "Checking how values are lost in one cell of every regime"
     script:
@@ -50,7 +50,7 @@ rule diagnose_eicu:
         code=code_of("diagnose_eicu"),
         hospitals=RUN.eicu and RUN.eicu.hospitals,
         seed=RUN.seed,
-        captions=captions_of("diagnose_eicu"),
+        captions=captions_of,
     message:
         "Checking how the hospitals lose values"
     script:

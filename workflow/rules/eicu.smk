@@ -69,7 +69,7 @@ rule run_eicu:
         two_way=RUN.eicu and RUN.eicu.two_way,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=captions_of("run_eicu"),
+        captions=captions_of,
     message:
         "Predicting mortality in one hospital from the other"
     script:
@@ -92,7 +92,7 @@ rule report_eicu:
         mem_mb=1000,
     params:
         code=code_of("report_eicu"),
-        captions=captions_of("report_eicu"),
+        captions=captions_of,
     message:
         "Writing the eICU tables and figure"
     script:

@@ -20,7 +20,7 @@ rule write_table:
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=caption_of,
+        captions=captions_of,
     message:
         "Writing table {wildcards.output}"
     script:
@@ -46,7 +46,7 @@ rule draw_figure:
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=caption_of,
+        captions=captions_of,
     message:
         "Drawing figure {wildcards.output}"
     script:
@@ -83,8 +83,8 @@ rule check_claims:
         mem_mb=1500,
     params:
         code=code_of("check_claims"),
-        config=CONFIG,
-        captions=captions_of("check_claims"),
+        config=RUN.behind_verdicts(),
+        captions=captions_of,
     message:
         "Checking the paper's claims"
     script:
@@ -108,8 +108,8 @@ rule compare_with_paper:
         mem_mb=1500,
     params:
         code=code_of("compare_with_paper"),
-        config=CONFIG,
-        captions=captions_of("compare_with_paper"),
+        config=RUN.behind_verdicts(),
+        captions=captions_of,
     message:
         "Comparing with the printed numbers"
     script:

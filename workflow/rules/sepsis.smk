@@ -41,7 +41,7 @@ rule mask_sepsis:
         splits=RUN.sepsis and RUN.sepsis.splits,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=captions_of("mask_sepsis"),
+        captions=captions_of,
     message:
         "Giving patients of one hospital the recording patterns of the other"
     script:
@@ -69,7 +69,7 @@ rule run_sepsis:
         folder=SEPSIS_FOLDER,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=captions_of("run_sepsis"),
+        captions=captions_of,
     message:
         "Predicting sepsis in one hospital from the other"
     script:
@@ -93,7 +93,7 @@ rule report_sepsis:
         mem_mb=1000,
     params:
         code=code_of("report_sepsis"),
-        captions=captions_of("report_sepsis"),
+        captions=captions_of,
     message:
         "Writing tables and figures of the two hospitals"
     script:

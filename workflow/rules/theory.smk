@@ -16,7 +16,7 @@ rule check_theory:
     params:
         code=code_of("check_theory"),
         seed=RUN.seed,
-        captions=captions_of("check_theory"),
+        captions=captions_of,
     message:
         "Checking every statement of the paper"
     script:
@@ -38,7 +38,7 @@ rule draw_theory:
     params:
         code=code_of("draw_theory"),
         seed=RUN.seed,
-        captions=captions_of("draw_theory"),
+        captions=captions_of,
     message:
         "Drawing the figures of the theory"
     script:
