@@ -124,6 +124,7 @@ def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(project):
     assert answer.returncode != 0
     assert "blocks/one/redundant-linear-0000.csv is cut off" in answer.stdout
     assert "Delete the file and run again." in answer.stdout
+    assert "`dams report results/tiny` makes a report of what there is; running again goes on" in answer.stdout
     block.unlink()
     assert planned(project) == {"run_block": 1, "gather_records": 1}
     pd.testing.assert_frame_equal(made(project), first)

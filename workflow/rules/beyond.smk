@@ -74,6 +74,7 @@ rule report_beyond:
 
 
 rule beyond:
+    """The study of what to do when."""
     input:
         rules.gather_beyond.output,
         rules.report_beyond.output,

@@ -2,6 +2,7 @@
 
 
 rule download:
+    """The raw files of all data sets."""
     input:
         [f"{RAW}/{name}.json" for name in RAW_USED],
 

@@ -58,6 +58,7 @@ rule diagnose_eicu:
 
 
 rule diagnostics:
+    """Whether values are lost completely at random, and how far rates are apart."""
     input:
         rules.diagnose_cells.output,
         rules.diagnose_eicu.output if RUN.eicu else [],

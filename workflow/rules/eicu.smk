@@ -100,6 +100,7 @@ rule report_eicu:
 
 
 rule eicu:
+    """The eICU study."""
     input:
         rules.run_eicu.output,
         rules.report_eicu.output,

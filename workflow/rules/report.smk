@@ -54,11 +54,13 @@ rule draw_figure:
 
 
 rule tables:
+    """The tables that studies ask for."""
     input:
         files_of_rule("write_table"),
 
 
 rule figures:
+    """The figures that studies ask for."""
     input:
         files_of_rule("draw_figure"),
 
@@ -172,6 +174,13 @@ rule write_report:
 # So that a report can be made of a run that was interrupted.
 onstart:
     note_start(RESULTS, CONFIG)
+
+
+onerror:
+    if not STORAGE:
+        print(
+            f"\n`dams report {RESULTS}` makes a report of what there is; running again goes on from there."
+        )
 
 
 onsuccess:

@@ -101,6 +101,7 @@ rule report_sepsis:
 
 
 rule sepsis:
+    """The study of two hospitals."""
     input:
         rules.run_sepsis.output,
         rules.mask_sepsis.output,

@@ -46,6 +46,7 @@ rule draw_theory:
 
 
 rule theory:
+    """All statements of the paper, checked and drawn."""
     input:
         rules.check_theory.output,
         rules.draw_theory.output,
