@@ -24,7 +24,7 @@ def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None
         )
 
 
-def refuse_absent_tables(run: Config, *, there: Callable[[str], bool] = os.path.exists, below: str = "") -> None:
+def refuse_absent_tables(run: Config, *, there: Callable[[str], bool], below: str) -> None:
     """Refuse a run without one of the user's tables.
 
     Snakemake does so only where there are no results of that name; else it takes those that are there, of whatever
@@ -36,11 +36,10 @@ def refuse_absent_tables(run: Config, *, there: Callable[[str], bool] = os.path.
     there : callable
         Whether there is a file of that name, where Snakemake looks for it.
     below : str
-        That place, in words; by default the working directory.
+        That place.
     """
-    place = below or Path.cwd()
     absent = [
-        f"datasets.{name}: {table.path} does not exist below {place}, the folder that it is sought from."
+        f"datasets.{name}: {table.path} does not exist below {below}, the folder that it is sought from."
         for name, table in run.datasets.items()
         if not there(table.path)
     ]

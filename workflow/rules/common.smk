@@ -333,16 +333,22 @@ def sepsis_files():
     return sepsis_inputs(SEPSIS_FOLDER)
 
 
+def in_module(path):
+    """Where Snakemake looks for a file: a module may have a prefix."""
+    return workflow.modifier.path_modifier.replace_prefix(path)
+
+
 def is_there(path):
     """Whether a file of the user's own is where Snakemake looks for it, which may be in a storage."""
-    return exists(path)
+    return exists(in_module(path))
 
 
 # Now, and not in functions of rules: Snakemake asks a storage only before it lists the jobs.
 try:
     # No job is started without them.
     if workflow.is_main_process:
-        refuse_absent_tables(RUN, there=is_there, below=STORAGE)
+        top = os.path.join(STORAGE or os.getcwd(), in_module("")).rstrip("/")
+        refuse_absent_tables(RUN, there=is_there, below=top)
     EICU_FILES, SEPSIS_FILES = eicu_files(), sepsis_files()
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
