@@ -14,7 +14,7 @@ rule run_beyond:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("run_beyond"),
         settings=RUN.beyond and RUN.beyond.model_dump(exclude={"datasets", "draws"}),
@@ -39,7 +39,7 @@ rule gather_beyond:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("gather_beyond"),
         bootstrap=RUN.bootstrap.model_dump(),
@@ -63,7 +63,7 @@ rule report_beyond:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("report_beyond"),
         captions=captions_of,

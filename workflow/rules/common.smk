@@ -222,6 +222,11 @@ def benchmark_of(rule):
     return f"{RESULTS}/benchmarks/{job_of(rule)}.tsv"
 
 
+def memory(megabytes):
+    """What a job gets; a second attempt, where a profile allows one, twice of it."""
+    return lambda wildcards, attempt: attempt * megabytes
+
+
 def code_of(rule, *modules):
     """Digest of the modules behind a rule's script, and of the data that lie beside them.
 

@@ -19,7 +19,7 @@ rule diagnose_cells:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("diagnose_cells"),
         cells=DIAGNOSED,
@@ -45,7 +45,7 @@ rule diagnose_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("diagnose_eicu"),
         hospitals=RUN.eicu and RUN.eicu.hospitals,

@@ -14,7 +14,7 @@ rule simulate_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
     params:
         code=code_of("simulate_eicu"),
         size=RUN.eicu and RUN.eicu.size,
@@ -40,7 +40,7 @@ rule download_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=memory(500),
     message:
         "Downloading eICU with your PhysioNet account"
     script:
@@ -62,7 +62,7 @@ rule run_eicu:
     # One for each target hospital.
     threads: 2
     resources:
-        mem_mb=2500,
+        mem_mb=memory(2500),
     params:
         code=code_of("run_eicu"),
         hospitals=RUN.eicu and RUN.eicu.hospitals,
@@ -89,7 +89,7 @@ rule report_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("report_eicu"),
         captions=captions_of,

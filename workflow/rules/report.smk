@@ -14,7 +14,7 @@ rule write_table:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=lambda wildcards: code_of("write_table", module_of(wildcards)),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
@@ -40,7 +40,7 @@ rule draw_figure:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=lambda wildcards: code_of("draw_figure", module_of(wildcards)),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
@@ -82,7 +82,7 @@ rule check_claims:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("check_claims"),
         config=RUN.behind_verdicts(),
@@ -107,7 +107,7 @@ rule compare_with_paper:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("compare_with_paper"),
         config=RUN.behind_verdicts(),
@@ -134,7 +134,7 @@ rule write_provenance:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=memory(500),
     params:
         code=code_of("write_provenance"),
         config=CONFIG,
@@ -162,7 +162,7 @@ rule write_report:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("write_report"),
     message:

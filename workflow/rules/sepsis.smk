@@ -13,7 +13,7 @@ rule download_sepsis:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=memory(500),
     message:
         "Downloading the Challenge 2019 data from PhysioNet"
     script:
@@ -34,7 +34,7 @@ rule mask_sepsis:
         "../envs/dams.yml"
     threads: 2
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
     params:
         code=code_of("mask_sepsis"),
         folder=SEPSIS_FOLDER,
@@ -63,7 +63,7 @@ rule run_sepsis:
     # One for each direction.
     threads: 2
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
     params:
         code=code_of("run_sepsis"),
         folder=SEPSIS_FOLDER,
@@ -90,7 +90,7 @@ rule report_sepsis:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("report_sepsis"),
         captions=captions_of,

@@ -12,7 +12,7 @@ rule check_theory:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("check_theory"),
         seed=RUN.seed,
@@ -34,7 +34,7 @@ rule draw_theory:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("draw_theory"),
         seed=RUN.seed,
