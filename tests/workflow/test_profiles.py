@@ -25,7 +25,10 @@ def test_the_guide_says_what_jobs_need():
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     rules = re.split(r"^rule ", text, flags=re.MULTILINE)[1:]
     needs = {
-        rule.partition(":")[0]: (int(re.search(r"threads: (\d+)", rule)[1]), re.search(r"mem_mb=memory\((.*)\),", rule)[1])
+        rule.partition(":")[0]: (
+            int(re.search(r"threads: (\d+)", rule)[1]),
+            re.search(r"mem_mb=memory\((.*)\),", rule)[1],
+        )
         for rule in rules
         if "script:" in rule and "localrule: True" not in rule
     }
