@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dams.cli import main
+from dams.experiments.config import parse
 from dams.runner import Outcome, run
 from dams.runner.account import ACCOUNT, hide_password
 from dams.runner.follow import RECENT, follow
@@ -93,22 +93,20 @@ def test_blocks_count_by_what_they_are_expected_to_take(monkeypatch):
 
 
 def test_blocks_whose_records_are_there_are_noexpected_work(tmp_path, monkeypatch):
-    path = tmp_path / "mine.yaml"
     models = {"linear": {"draws": 1}, "mlp": {"draws": 20, "betas": 5}}
     study = {"datasets": ["digits"], "regimes": [{"kind": "free"}], "models": models, "methods": ["oracle"]}
-    path.write_text(yaml.safe_dump({"name": "mine", "studies": {"one": study}}))
+    config = parse({"name": "mine", "studies": {"one": study}})
     monkeypatch.chdir(tmp_path)
-    command = ["snakemake", "--configfile", str(path)]
-    whole = expected_work(command)
+    whole = expected_work(config)
     assert whole.left == pytest.approx(sum(whole.blocks.values()) / len(whole.blocks))
     for name in whole.blocks:
         if "mlp" in name:
             records = tmp_path / "results" / "mine" / "blocks" / f"{name}.csv"
             records.parent.mkdir(parents=True, exist_ok=True)
             records.touch()
-    rest = expected_work(command).left
+    rest = expected_work(config).left
     assert rest < whole.left and rest == pytest.approx(whole.blocks["one/digits-linear-0000"])
-    assert expected_work(["snakemake", "--version"]) == Work()
+    assert expected_work(parse({"name": "mine", "studies": {}, "sepsis": {}})) == Work()
 
 
 def test_elsewhere_a_line_comes_now_and_then():
@@ -195,16 +193,16 @@ def test_a_run_leaves_the_logs_of_others_alone(tmp_path):
 
 @pytest.fixture
 def physionet(tmp_path, monkeypatch):
-    """A command that runs a configuration with eICU from PhysioNet and tells a digest of its password."""
+    """A run of a configuration with eICU from PhysioNet, which tells a digest of its password."""
     for name in ACCOUNT:
         monkeypatch.delenv(name, raising=False)
-    path = tmp_path / "mine.yaml"
     study = {"datasets": ["digits"], "regimes": [{"kind": "free"}], "models": {"linear": {"draws": 1}}}
     eicu = {"source": "physionet", "folder": str(tmp_path / "eicu")}
-    path.write_text(yaml.safe_dump({"name": "mine", "studies": {"one": study | {"methods": ["oracle"]}}, "eicu": eicu}))
+    config = parse({"name": "mine", "studies": {"one": study | {"methods": ["oracle"]}}, "eicu": eicu})
     telling = "import hashlib, os, sys; account = ' '.join(os.environ.get(n, '') for n in sys.argv[1:3])\n"
     telling += "print(hashlib.sha256(account.encode()).hexdigest(), file=sys.stderr)"
-    return [sys.executable, "-c", telling, *ACCOUNT, "--configfile", str(path), "--cores", "1"]
+    command = [sys.executable, "-c", telling, *ACCOUNT]
+    return lambda *further, stream: run([*command, *further], tmp_path / "it.log", config, stream=stream)
 
 
 def told(*account):
@@ -217,7 +215,7 @@ def test_the_account_is_asked_for_before_the_run_and_kept_nowhere(physionet, tmp
     monkeypatch.setattr("builtins.input", lambda prompt: name)
     monkeypatch.setattr("getpass.getpass", lambda prompt: password)
     stream = Terminal()
-    assert run(physionet, tmp_path / "it.log", stream=stream) == Outcome(0)
+    assert physionet(stream=stream) == Outcome(0)
     assert (tmp_path / "it.log").read_text().strip() == told(name, password)
     assert not set(ACCOUNT) & set(os.environ)
     written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
@@ -233,13 +231,13 @@ def test_without_an_account_nothing_starts(physionet, tmp_path, monkeypatch, ans
         monkeypatch.setattr("builtins.input", lambda prompt: "ada")
         monkeypatch.setattr("getpass.getpass", lambda prompt: answer)
     with pytest.raises(SystemExit, match="set PHYSIONET_USERNAME and PHYSIONET_PASSWORD, then run again"):
-        run(physionet, tmp_path / "it.log", stream=io.StringIO())
+        physionet(stream=io.StringIO())
     assert not (tmp_path / "it.log").exists()
 
 
 def test_nobody_is_asked_where_no_account_is_needed(physionet, tmp_path, monkeypatch):
     def start(*further):
-        assert run([*physionet, *further], tmp_path / "it.log", stream=io.StringIO()) == Outcome(0)
+        assert physionet(*further, stream=io.StringIO()) == Outcome(0)
         return (tmp_path / "it.log").read_text().strip()
 
     assert start("--dry-run") == start("--unlock") == told("", "")
@@ -355,7 +353,7 @@ def test_who_interrupts_a_run_hears_of_no_failure(tmp_path, monkeypatch, capsys,
     (tmp_path / "Snakefile").touch()
     monkeypatch.chdir(tmp_path)
 
-    monkeypatch.setattr("dams.runner.run", lambda command, log: Outcome(code))
+    monkeypatch.setattr("dams.runner.run", lambda *given: Outcome(code))
     assert main(["run", str(ROOT / "config" / "smoke.yaml")]) == code
     assert f"Snakemake {words}; its whole log is results/smoke/logs/snakemake.log." in capsys.readouterr().err
 

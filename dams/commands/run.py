@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from dams.commands._common import Refused, holds_a_run
+from dams.commands._common import Refused
 
 # Snakemake's option that takes its lock away. It has no event for that; the option and the exit code say it.
 UNLOCK = "--unlock"
@@ -84,7 +84,7 @@ def _run(given: argparse.Namespace) -> int:
     launch = [sys.executable, "-m", "dams.runner.launch"]
     try:
         # --configfile takes all names that follow it, so that a target must not come next.
-        outcome = runner.run([*launch, "--configfile", str(path), "--cores", given.cores, *further], log)
+        outcome = runner.run([*launch, "--configfile", str(path), "--cores", given.cores, *further], log, run)
     except runner.NotStartedError as error:
         raise Refused(
             f"Snakemake could not be started: {error}. Close other programs, or check the installation."
@@ -112,11 +112,6 @@ def _run(given: argparse.Namespace) -> int:
     elif code and code != HUNG_UP:
         how = "was interrupted" if code in INTERRUPTED else f"stopped with code {code}"
         print(f"Snakemake {how}; its whole log is {log}.", file=sys.stderr)
-        if holds_a_run(results):
-            print(
-                f"`dams report {results}` makes a report of what there is; running again goes on from there.",
-                file=sys.stderr,
-            )
     return code
 
 

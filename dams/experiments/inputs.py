@@ -1,8 +1,9 @@
-"""The files of a user's own that a run needs, opened before it starts."""
+"""The files of a user's own that a run needs, sought or opened before it starts."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
@@ -21,6 +22,29 @@ def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None
             f"{source} has 1 mistake(s):\n"
             f"  name: {results} is a file, expected a folder or nothing; choose another name"
         )
+
+
+def refuse_absent_tables(run: Config, *, there: Callable[[str], bool], below: str) -> None:
+    """Refuse a run without one of the user's tables.
+
+    Snakemake does so only where there are no results of that name; else it takes those that are there, of whatever
+    table they are, for the run's.
+
+    Parameters
+    ----------
+    run : Config
+    there : callable
+        Whether there is a file of that name, where Snakemake looks for it.
+    below : str
+        That place.
+    """
+    absent = [
+        f"datasets.{name}: {table.path} does not exist below {below}, the folder that it is sought from."
+        for name, table in run.datasets.items()
+        if not there(table.path)
+    ]
+    if absent:
+        raise several_mistakes("the configuration", absent)
 
 
 def describe_inputs(run: Config, *, source: str = "the configuration") -> list[str]:
@@ -49,21 +73,21 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
     return lines
 
 
-def eicu_inputs(folder: str) -> list[str]:
+def eicu_inputs(folder: str, *, there: Callable[[str], bool] = os.path.exists) -> list[str]:
     """List the files of a user's own eICU folder that a run reads; refuse a folder that lacks one."""
-    if not Path(folder).is_dir():
+    needed, mark = [str(path) for path in files_of(folder).values()], str(mark_of_simulation(folder))
+    lacking = [path for path in needed if not there(path)]
+    if lacking and not there(folder):
         raise ConfigError(
             f"eicu.folder: {folder} is not a folder; name the one that holds FIDDLE_eicu/ and eicu-crd/, or "
             "set `source: simulated`"
         )
-    needed, mark = list(files_of(folder).values()), mark_of_simulation(folder)
-    lacking = [str(path) for path in needed if not path.is_file()]
     if lacking:
         raise ConfigError(
             f"eicu.folder: {folder} lacks {', '.join(lacking)}; docs/eicu.md says which files are needed and where from"
         )
     # Where it comes or goes, what is said of the same numbers changes.
-    return [str(path) for path in [*needed, *([mark] if mark.is_file() else [])]]
+    return [*needed, *([mark] if there(mark) else [])]
 
 
 def without_absent_hospitals(run: Config) -> Config:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from dams.experiments import config
+from dams.experiments.config import Config
 
 # Name and password with which eICU is downloaded.
 ACCOUNT = ("PHYSIONET_USERNAME", "PHYSIONET_PASSWORD")
 
 
-def find_account(command: Sequence[str]) -> dict[str, str]:
+def find_account(config: Config | None) -> dict[str, str]:
     """Return name and password for a run that downloads eICU, asked for here: nobody sees the question of a job.
 
     They go into the environment of that run, and nowhere else.
     """
-    if "--configfile" not in command or all(os.environ.get(name) for name in ACCOUNT):
+    eicu = config and config.eicu
+    if not eicu or eicu.source != "physionet" or (Path(eicu.folder) / "downloaded.json").exists():
         return {}
-    eicu = config.read(command[command.index("--configfile") + 1]).eicu
-    if eicu is None or eicu.source != "physionet" or (Path(eicu.folder) / "downloaded.json").exists():
+    if all(os.environ.get(name) for name in ACCOUNT):
         return {}
     from dams.datasets.eicu.physionet import NO_ACCOUNT, find_credentials
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from dams.experiments.config import Config
 from dams.runner.account import find_account, hide_password
 from dams.runner.alive import mark_alive
 from dams.runner.events import PIPES
@@ -49,7 +50,7 @@ class NotStartedError(Exception):
     """Snakemake could not be started; the text says why."""
 
 
-def run(command: Sequence[str], log: Path, *, stream: IO[str] | None = None) -> Outcome:
+def run(command: Sequence[str], log: Path, config: Config | None = None, *, stream: IO[str] | None = None) -> Outcome:
     """Run Snakemake, and pass signals on to it and its jobs.
 
     Snakemake gets a session of its own, so that a terminal's interrupt reaches it once, from here. Every run has its
@@ -62,6 +63,8 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] | None = None) -> 
         Snakemake's command line.
     log : path
         Where the link to the log is made.
+    config : Config or None
+        What the command runs: tells how much there is to do, and whether an account is needed.
     stream : text stream or None
         Gets the line of progress; None: standard error.
 
@@ -71,8 +74,8 @@ def run(command: Sequence[str], log: Path, *, stream: IO[str] | None = None) -> 
         How the run ended.
     """
     runs_jobs = not NO_JOBS & set(command)
-    environment = os.environ | (find_account(command) if runs_jobs else {})
-    progress = ProgressLine(stream or sys.stderr, work=expected_work(command))
+    environment = os.environ | (find_account(config) if runs_jobs else {})
+    progress = ProgressLine(stream or sys.stderr, work=expected_work(config) if config else None)
     group = Group(progress.tell)
     log.parent.mkdir(parents=True, exist_ok=True)
     own = log.with_name(f"{log.stem}-{datetime.now():%Y%m%d-%H%M%S-%f}{log.suffix}")

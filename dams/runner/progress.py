@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from dams.experiments import config, design
+from dams.experiments import design
+from dams.experiments.config import Config
 from dams.experiments.products import file_of, results_of
 from dams.runner.events import Event
 
@@ -63,14 +64,11 @@ class Work:
         return max(self.done, n_blocks * self.left + (n_jobs - n_blocks) * self.OTHER)
 
 
-def expected_work(command: Sequence[str]) -> Work:
+def expected_work(config: Config) -> Work:
     """Return what a run of a configuration has to do; blocks whose records are there will not be run."""
-    if "--configfile" not in command:
-        return Work()
-    run = config.read(command[command.index("--configfile") + 1])
-    jobs = list(design.blocks(run))
+    jobs = list(design.blocks(config))
     seconds = {block.path: block.seconds for block in jobs}
-    results = Path(results_of(run.name))
+    results = Path(results_of(config.name))
     left = [job.seconds for job in jobs if not (results / file_of("block_records", **job.wildcards)).exists()]
     chosen = left or list(seconds.values())
     return Work(seconds, sum(chosen) / len(chosen) if chosen else Work.OTHER)

@@ -101,6 +101,27 @@ def test_a_module_and_storage_give_the_same_bytes(project, tmp_path_factory):
         assert not verify(folder).problems
 
 
+def test_a_module_may_have_a_prefix_and_other_names_for_rules(project, tmp_path_factory):
+    """Tables of the user's own then lie below the prefix too."""
+    larger = tmp_path_factory.mktemp("larger")
+    run = configuration() | {"datasets": {"mine": {"path": "mine.csv", "numeric": ["age"]}}}
+    run["studies"]["one"] |= {"datasets": ["mine"]}
+    (larger / "mine.yaml").write_text(yaml.safe_dump({"adaptation": run}))
+    module = MODULE.format(snakefile=project.folder / "workflow/Snakefile")
+    module = module.replace("    config:\n", '    prefix:\n        "sub"\n    config:\n').replace(
+        "from dams", "from dams as its_*"
+    )
+    (larger / "Snakefile").write_text(module)
+    command = project.command("its_all", "--dry-run") | {"cwd": larger}
+    command["args"] = [word for word in command["args"] if word not in ("--configfile", "run.yaml")]
+    assert f"mine.csv does not exist below {larger}/sub" in project.finish(command).stdout
+    (larger / "sub").mkdir()
+    (larger / "sub" / "mine.csv").touch()
+    answer = project.finish(command)
+    assert answer.returncode == 0, answer.stdout
+    assert {"its_prepare_data", "its_run_block", "its_write_report"} <= set(answer.stdout.split())
+
+
 def test_the_linters_need_a_clone_and_nothing_else(tmp_path):
     """No dams is installed that is of the clone, and no data are there."""
     clone = tmp_path / "clone"

@@ -75,3 +75,12 @@ def test_a_file_that_lacks_is_named_before_any_job(own):
         assert answer.returncode != 0
         assert f"eicu.folder: {FOLDER} lacks {FOLDER}/FIDDLE_eicu/features/mortality_48h/X.npz" in answer.stdout
         assert "docs/eicu.md says which files are needed" in answer.stdout
+
+
+def test_files_in_a_storage_are_found_there(own, tmp_path_factory):
+    store = tmp_path_factory.mktemp("store")
+    (own.folder / FOLDER).rename(store / FOLDER)
+    storage = ["--default-storage-provider", "fs", "--default-storage-prefix", str(store), "--shared-fs-usage", "none"]
+    answer = own.run(SCORES, "--dry-run", *storage)
+    assert answer.returncode == 0, answer.stdout
+    assert re.search(r"^run_eicu +1$", answer.stdout, re.MULTILINE), answer.stdout

@@ -80,6 +80,9 @@ def test_an_edit_runs_what_rests_on_it(project):
     made(project)
     table = "results/tiny/tables/table1.csv"
     assert project.run(table).returncode == 0
+    # A caption is no part of a table.
+    products = project.folder / "dams/experiments/products.py"
+    products.write_text(products.read_text(encoding="utf-8").replace("the oracle in grey", "the oracle grey"), "utf-8")
     assert planned(project, table) == {}
     # Intervals are made of records.
     edit(project, "dams/stats.py")
@@ -121,6 +124,7 @@ def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(project):
     assert answer.returncode != 0
     assert "blocks/one/redundant-linear-0000.csv is cut off" in answer.stdout
     assert "Delete the file and run again." in answer.stdout
+    assert "`dams report results/tiny` makes a report of what there is; running again goes on" in answer.stdout
     block.unlink()
     assert planned(project) == {"run_block": 1, "gather_records": 1}
     pd.testing.assert_frame_equal(made(project), first)
@@ -168,3 +172,25 @@ def test_an_edited_result_is_neither_counted_nor_sealed(project):
     altered(results / "tables/table1.csv")
     (problem,) = verify(results).problems
     assert "results/tiny/tables/table1.csv: not what the run made" in problem
+
+
+def test_results_of_another_table_do_not_stand_in_for_one_that_is_gone(project):
+    """Snakemake itself takes what is there, of whatever table, where it can't be made anew."""
+    (project.folder / RECORDS).parent.mkdir(parents=True)
+    (project.folder / RECORDS).touch()
+    study = configuration()["studies"]["one"] | {"datasets": ["mine"]}
+    project.configure(
+        configuration(studies={"one": study}, datasets={"mine": {"path": "gone.csv", "numeric": ["age"]}})
+    )
+    answer = project.run(RECORDS, "--dry-run")
+    assert answer.returncode != 0, answer.stdout
+    assert f"datasets.mine: gone.csv does not exist below {project.folder}" in answer.stdout
+    assert "Traceback" not in answer.stdout
+
+
+def test_a_part_that_the_run_is_without_is_named(project):
+    project.configure(configuration())
+    for part in ("beyond", "eicu"):
+        answer = project.run(part, "--dry-run")
+        assert answer.returncode != 0, answer.stdout
+        assert f"{part} is no part of the run tiny: its configuration has no `{part}`" in answer.stdout

@@ -14,7 +14,7 @@ rule run_beyond:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("run_beyond"),
         settings=RUN.beyond and RUN.beyond.model_dump(exclude={"datasets", "draws"}),
@@ -27,8 +27,8 @@ rule run_beyond:
 
 rule gather_beyond:
     input:
-        scores=files_of_product("beyond_draw_scores"),
-        checks=files_of_product("beyond_draw_checks"),
+        scores=asked_for("beyond", files_of_product("beyond_draw_scores")),
+        checks=asked_for("beyond", files_of_product("beyond_draw_checks")),
     output:
         **made_by("gather_beyond"),
     log:
@@ -39,7 +39,7 @@ rule gather_beyond:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("gather_beyond"),
         bootstrap=RUN.bootstrap.model_dump(),
@@ -63,10 +63,10 @@ rule report_beyond:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("report_beyond"),
-        captions=captions_of("report_beyond"),
+        captions=captions_of,
     message:
         "Writing the table and figure of what to do when"
     script:
@@ -74,6 +74,7 @@ rule report_beyond:
 
 
 rule beyond:
+    """The study of what to do when."""
     input:
         rules.gather_beyond.output,
         rules.report_beyond.output,

@@ -83,6 +83,7 @@ try:
     from dams.experiments.imports import digest_of_code
     from dams.experiments.inputs import (
         eicu_inputs,
+        refuse_absent_tables,
         refuse_taken_name,
         sepsis_inputs,
         without_absent_hospitals,
@@ -130,6 +131,8 @@ except dams_config.ConfigError as error:
 
 CONFIG = RUN.model_dump(mode="json")
 RESULTS = results_of(RUN.name)
+# Where files lie, if not in the working directory.
+STORAGE = workflow.storage_settings.default_storage_prefix
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
 # A copy that is there already, where the environment names one, spares the download.
 SEPSIS_COPY = os.environ.get(SEPSIS_DIR_VARIABLE)
@@ -198,10 +201,15 @@ def products_in(outputs):
     return {name: files for name, files in outputs.items() if name != "digests"}
 
 
-def captions_of(rule):
-    """What Snakemake's report says of the outputs of a rule."""
-    shown = [entry for entry in entries_of(rule).values() if entry.caption]
-    return {entry.title: entry.caption for entry in shown}
+def captions_of(wildcards, output):
+    """What Snakemake's report says of a job's outputs.
+
+    Snakemake keeps no account of parameters that are made of outputs: another caption runs nothing again.
+    """
+    if "output" in wildcards.keys():
+        return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
+    made = [MANIFEST[name] for name in output.keys() if name in MANIFEST]
+    return {entry.title: entry.caption for entry in made if entry.caption}
 
 
 def log_of(rule):
@@ -212,6 +220,11 @@ def log_of(rule):
 def benchmark_of(rule):
     """Where Snakemake keeps time and memory of a rule's jobs."""
     return f"{RESULTS}/benchmarks/{job_of(rule)}.tsv"
+
+
+def memory(megabytes):
+    """What a job gets; a second attempt, where a profile allows one, twice of it."""
+    return lambda wildcards, attempt: attempt * megabytes
 
 
 def code_of(rule, *modules):
@@ -232,14 +245,9 @@ def module_of(wildcards):
     return f"dams.report.outputs.{OUTPUTS[wildcards.output].name}"
 
 
-def caption_of(wildcards):
-    """What Snakemake's report says of a table or figure."""
-    return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
-
-
 def files_of_rule(rule):
     """All files that a rule makes in this run."""
-    cases = [made for made in products_of(RUN) if rule in (made.product.rule,)]
+    cases = [made for made in products_of(RUN) if made.product.rule == rule]
     return [f"{RESULTS}/{file}" for made in cases for file in made.files]
 
 
@@ -276,32 +284,6 @@ def table_of(wildcards):
     return own.model_dump(exclude={"path"}) if own else None
 
 
-def eicu_files(wildcards):
-    """What run_eicu waits for: the simulated cohort, the download, or files of the user's.
-
-    Files, not their folder, which does not change when one in it is overwritten.
-    """
-    if RUN.eicu.source == "folder":
-        try:
-            return eicu_inputs(EICU_FOLDER)
-        except dams_config.ConfigError as error:
-            raise WorkflowError(str(error))
-    return {
-        "simulated": [product("eicu_simulated")],
-        "physionet": [f"{EICU_FOLDER}/downloaded.json"],
-    }[RUN.eicu.source]
-
-
-def sepsis_files(wildcards):
-    """What the study of two hospitals waits for: the download, or a copy of the data."""
-    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
-        return [f"{SEPSIS_FOLDER}/downloaded.json"]
-    try:
-        return sepsis_inputs(SEPSIS_FOLDER)
-    except dams_config.ConfigError as error:
-        raise WorkflowError(str(error))
-
-
 def files_of_product(name):
     """First files of a product, one for every time that this run asks for it."""
     return [product(name, **case) for case in MANIFEST[name].cases(RUN)]
@@ -312,3 +294,66 @@ def beyond_table(wildcards):
     if wildcards.dataset == EICU:
         return []
     return [product("covariates", dataset=wildcards.dataset)]
+
+
+def asked_for(part, files):
+    """Inputs of an optional part of the run; who asks for the part where the run has none is told so."""
+
+    def inputs(wildcards):
+        if getattr(RUN, part) is None:
+            raise WorkflowError(
+                f"{part} is no part of the run {RUN.name}: "
+                + (
+                    "its data are not there (`source: if_there`)"
+                    if config.get(part)
+                    else f"its configuration has no `{part}`; config/README.md says what to add"
+                )
+            )
+        return files
+
+    return inputs
+
+
+def eicu_files():
+    """What the eICU study waits for: the simulated cohort, the download, or files of the user's.
+
+    Files, not their folder, which does not change when one in it is overwritten.
+    """
+    if RUN.eicu is None:
+        return []
+    if RUN.eicu.source == "folder":
+        return eicu_inputs(EICU_FOLDER, there=is_there)
+    return {
+        "simulated": [product("eicu_simulated")],
+        "physionet": [f"{EICU_FOLDER}/downloaded.json"],
+    }[RUN.eicu.source]
+
+
+def sepsis_files():
+    """What the study of two hospitals waits for: the download, or a copy of the data."""
+    if RUN.sepsis is None:
+        return []
+    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
+        return [f"{SEPSIS_FOLDER}/downloaded.json"]
+    return sepsis_inputs(SEPSIS_FOLDER)
+
+
+def in_module(path):
+    """Where Snakemake looks for a file: a module may have a prefix."""
+    return workflow.modifier.path_modifier.replace_prefix(path)
+
+
+def is_there(path):
+    """Whether a file of the user's own is where Snakemake looks for it, which may be in a storage."""
+    return exists(in_module(path))
+
+
+# Now, and not in functions of rules: Snakemake asks a storage only before it lists the jobs.
+try:
+    # No job is started without them.
+    if workflow.is_main_process:
+        top = os.path.join(STORAGE or os.getcwd(), in_module("")).rstrip("/")
+        refuse_absent_tables(RUN, there=is_there, below=top)
+    EICU_FILES, SEPSIS_FILES = eicu_files(), sepsis_files()
+except dams_config.ConfigError as error:
+    raise WorkflowError(str(error))

@@ -2,6 +2,7 @@
 
 
 rule download:
+    """The raw files of all data sets."""
     input:
         [f"{RAW}/{name}.json" for name in RAW_USED],
 
@@ -20,7 +21,7 @@ rule download_data:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=memory(500),
     params:
         data_dir=RUN.data_dir,
     message:
@@ -45,7 +46,7 @@ rule prepare_data:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("prepare_data"),
         # For the data sets that have raw files: others need not be prepared again when these change.

@@ -19,13 +19,13 @@ rule diagnose_cells:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("diagnose_cells"),
         cells=DIAGNOSED,
         confidence=RUN.bootstrap.confidence,
         seed=RUN.seed,
-        captions=captions_of("diagnose_cells"),
+        captions=captions_of,
     message:
         "Checking how values are lost in one cell of every regime"
     script:
@@ -34,7 +34,7 @@ rule diagnose_cells:
 
 rule diagnose_eicu:
     input:
-        files=eicu_files,
+        files=asked_for("eicu", EICU_FILES),
     output:
         **made_by("diagnose_eicu"),
     log:
@@ -45,12 +45,12 @@ rule diagnose_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("diagnose_eicu"),
         hospitals=RUN.eicu and RUN.eicu.hospitals,
         seed=RUN.seed,
-        captions=captions_of("diagnose_eicu"),
+        captions=captions_of,
     message:
         "Checking how the hospitals lose values"
     script:
@@ -58,6 +58,7 @@ rule diagnose_eicu:
 
 
 rule diagnostics:
+    """Whether values are lost completely at random, and how far rates are apart."""
     input:
         rules.diagnose_cells.output,
         rules.diagnose_eicu.output if RUN.eicu else [],

@@ -14,7 +14,7 @@ rule simulate_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
     params:
         code=code_of("simulate_eicu"),
         size=RUN.eicu and RUN.eicu.size,
@@ -40,7 +40,7 @@ rule download_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=memory(500),
     message:
         "Downloading eICU with your PhysioNet account"
     script:
@@ -49,7 +49,7 @@ rule download_eicu:
 
 rule run_eicu:
     input:
-        files=eicu_files,
+        files=asked_for("eicu", EICU_FILES),
     output:
         **made_by("run_eicu"),
     log:
@@ -62,14 +62,14 @@ rule run_eicu:
     # One for each target hospital.
     threads: 2
     resources:
-        mem_mb=2500,
+        mem_mb=memory(2500),
     params:
         code=code_of("run_eicu"),
         hospitals=RUN.eicu and RUN.eicu.hospitals,
         two_way=RUN.eicu and RUN.eicu.two_way,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=captions_of("run_eicu"),
+        captions=captions_of,
     message:
         "Predicting mortality in one hospital from the other"
     script:
@@ -89,10 +89,10 @@ rule report_eicu:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("report_eicu"),
-        captions=captions_of("report_eicu"),
+        captions=captions_of,
     message:
         "Writing the eICU tables and figure"
     script:
@@ -100,6 +100,7 @@ rule report_eicu:
 
 
 rule eicu:
+    """The eICU study."""
     input:
         rules.run_eicu.output,
         rules.report_eicu.output,

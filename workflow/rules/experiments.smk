@@ -16,8 +16,7 @@ rule run_block:
         "../envs/dams.yml"
     threads: 1
     resources:
-        # A second attempt, where a profile allows one, may have twice of both.
-        mem_mb=lambda wildcards, attempt: 1500 * attempt,
+        mem_mb=memory(1500),
         # Minutes, for schedulers that want a limit: ten times what is expected here, and time to start.
         runtime=lambda wildcards, attempt: (
             attempt * (10 + round(10 * block_of(wildcards).seconds / 60))
@@ -50,7 +49,7 @@ rule gather_records:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("gather_records"),
         blocks=list(BLOCKS.values()),

@@ -14,13 +14,13 @@ rule write_table:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=lambda wildcards: code_of("write_table", module_of(wildcards)),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=caption_of,
+        captions=captions_of,
     message:
         "Writing table {wildcards.output}"
     script:
@@ -40,13 +40,13 @@ rule draw_figure:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=lambda wildcards: code_of("draw_figure", module_of(wildcards)),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=caption_of,
+        captions=captions_of,
     message:
         "Drawing figure {wildcards.output}"
     script:
@@ -54,11 +54,13 @@ rule draw_figure:
 
 
 rule tables:
+    """The tables that studies ask for."""
     input:
         files_of_rule("write_table"),
 
 
 rule figures:
+    """The figures that studies ask for."""
     input:
         files_of_rule("draw_figure"),
 
@@ -80,11 +82,11 @@ rule check_claims:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("check_claims"),
-        config=CONFIG,
-        captions=captions_of("check_claims"),
+        config=RUN.behind_verdicts(),
+        captions=captions_of,
     message:
         "Checking the paper's claims"
     script:
@@ -105,11 +107,11 @@ rule compare_with_paper:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
     params:
         code=code_of("compare_with_paper"),
-        config=CONFIG,
-        captions=captions_of("compare_with_paper"),
+        config=RUN.behind_verdicts(),
+        captions=captions_of,
     message:
         "Comparing with the printed numbers"
     script:
@@ -132,7 +134,7 @@ rule write_provenance:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=memory(500),
     params:
         code=code_of("write_provenance"),
         config=CONFIG,
@@ -160,7 +162,7 @@ rule write_report:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("write_report"),
     message:
@@ -174,8 +176,14 @@ onstart:
     note_start(RESULTS, CONFIG)
 
 
+onerror:
+    if not STORAGE:
+        print(
+            f"\n`dams report {RESULTS}` makes a report of what there is; running again goes on from there."
+        )
+
+
 onsuccess:
     from dams.report.page.closing import closing_words
 
-    stored = workflow.storage_settings.default_storage_prefix
-    print(f"Results: {stored}/{RESULTS}/" if stored else closing_words(RESULTS))
+    print(f"Results: {STORAGE}/{RESULTS}/" if STORAGE else closing_words(RESULTS))

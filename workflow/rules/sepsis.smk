@@ -13,7 +13,7 @@ rule download_sepsis:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=memory(500),
     message:
         "Downloading the Challenge 2019 data from PhysioNet"
     script:
@@ -22,7 +22,7 @@ rule download_sepsis:
 
 rule mask_sepsis:
     input:
-        files=sepsis_files,
+        files=asked_for("sepsis", SEPSIS_FILES),
     output:
         **made_by("mask_sepsis"),
     log:
@@ -34,14 +34,14 @@ rule mask_sepsis:
         "../envs/dams.yml"
     threads: 2
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
     params:
         code=code_of("mask_sepsis"),
         folder=SEPSIS_FOLDER,
         splits=RUN.sepsis and RUN.sepsis.splits,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=captions_of("mask_sepsis"),
+        captions=captions_of,
     message:
         "Giving patients of one hospital the recording patterns of the other"
     script:
@@ -50,7 +50,7 @@ rule mask_sepsis:
 
 rule run_sepsis:
     input:
-        files=sepsis_files,
+        files=asked_for("sepsis", SEPSIS_FILES),
     output:
         **made_by("run_sepsis"),
     log:
@@ -63,13 +63,13 @@ rule run_sepsis:
     # One for each direction.
     threads: 2
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
     params:
         code=code_of("run_sepsis"),
         folder=SEPSIS_FOLDER,
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
-        captions=captions_of("run_sepsis"),
+        captions=captions_of,
     message:
         "Predicting sepsis in one hospital from the other"
     script:
@@ -90,10 +90,10 @@ rule report_sepsis:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("report_sepsis"),
-        captions=captions_of("report_sepsis"),
+        captions=captions_of,
     message:
         "Writing tables and figures of the two hospitals"
     script:
@@ -101,6 +101,7 @@ rule report_sepsis:
 
 
 rule sepsis:
+    """The study of two hospitals."""
     input:
         rules.run_sepsis.output,
         rules.mask_sepsis.output,

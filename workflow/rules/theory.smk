@@ -12,11 +12,11 @@ rule check_theory:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("check_theory"),
         seed=RUN.seed,
-        captions=captions_of("check_theory"),
+        captions=captions_of,
     message:
         "Checking every statement of the paper"
     script:
@@ -34,11 +34,11 @@ rule draw_theory:
         "../envs/dams.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
     params:
         code=code_of("draw_theory"),
         seed=RUN.seed,
-        captions=captions_of("draw_theory"),
+        captions=captions_of,
     message:
         "Drawing the figures of the theory"
     script:
@@ -46,6 +46,7 @@ rule draw_theory:
 
 
 rule theory:
+    """All statements of the paper, checked and drawn."""
     input:
         rules.check_theory.output,
         rules.draw_theory.output,

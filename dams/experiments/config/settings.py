@@ -269,6 +269,11 @@ class Config(Strict):
                     )
         return self
 
+    def behind_verdicts(self) -> dict[str, Any]:
+        """Return what claims and comparison rest on, as JSON has it: neither outputs nor other parts of the run."""
+        others = {"data_dir", "sepsis", "beyond", "block_size"}
+        return self.model_dump(mode="json", exclude={"studies": {"__all__": {"outputs"}}} | dict.fromkeys(others, True))
+
 
 def _in_words(keys: set[tuple[Any, ...]]) -> str:
     """Write the first of what two studies share."""

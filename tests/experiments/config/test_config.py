@@ -25,6 +25,12 @@ def test_there_are_shipped_configurations():
     assert {"paper.yaml", "quickstart.yaml", "smoke.yaml"} <= {path.name for path in SHIPPED}
 
 
+def test_every_shipped_configuration_is_listed():
+    listed = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+    for path in SHIPPED:
+        assert f"| `{path.relative_to(ROOT / 'config')}` |" in listed
+
+
 def test_the_schema_for_editors_is_up_to_date():
     kept = (ROOT / "config" / "schema.json").read_text(encoding="utf-8")
     assert kept == config.schema(), "config/schema.json is out of date: run `dams schema` and commit the file"
@@ -323,3 +329,15 @@ def test_studies_may_be_empty_only_for_the_two_hospitals(small):
     assert parse(small).sepsis.splits == 2
     small["sepsis"]["split"] = 3
     assert "sepsis.split: unknown key; did you mean 'splits'?" in mistakes(small)
+
+
+def test_verdicts_rest_on_the_experiments_alone(small, study):
+    """Else another output, or draw of another study, would have the claims checked again."""
+    before = parse(small).behind_verdicts()
+    study["outputs"] = ["table1", "paired_differences"]
+    others = {"beyond": {"draws": 1}, "sepsis": {}, "data_dir": "elsewhere", "block_size": {"linear": 1}}
+    assert parse(small | others).behind_verdicts() == before
+    assert parse(before).behind_verdicts() == before
+    assert parse(small | {"seed": 3}).behind_verdicts() != before
+    study["models"]["linear"]["draws"] += 1
+    assert parse(small).behind_verdicts() != before
