@@ -62,7 +62,7 @@ FULL = Plan(
     },
     {"rows": 20_000},
     # Each block takes several times what Python needs to start.
-    {"linear": 100, "xgboost": 5, "mlp": 1, "imputed": 5, "two_way": 1},
+    {"linear": 200, "xgboost": 5, "mlp": 1, "imputed": 10, "two_way": 1},
 )
 TOY = Plan(
     "diabetes", {"rows": 400, "columns": 5, "betas": 1, "draws": 1}, {"rows": (200, 400)}, {}, dict.fromkeys(GROUPS, 1)
