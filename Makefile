@@ -44,7 +44,7 @@ lint: $(VENV)/dev ## Check style, types, layers and workflow
 docs: $(VENV)/dev ## Build the site, docs/_build/html/index.html (about a minute, no network)
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/dev ## Measure the engines against the plain protocol
+bench: $(VENV)/dev ## Measure speed and renew its tables, benchmarks/README.md (some twenty minutes)
 	$(BIN)/python -m benchmarks
 
 lock: ## Renew the locked requirements (needs uv)

@@ -1,18 +1,20 @@
-"""Run every benchmark of this folder one after another: `make bench`.
+"""Measure speed, `make bench`; or run the studies of quality, many hours.
 
-Each module prints its table and writes it to benchmarks/results/<module>.csv; then the table of ratios in
-benchmarks/README.md is renewed. UCI files come from DAMS_DATA_DIR or are downloaded.
+Every benchmark prints its table and writes it as a CSV file: those of speed to benchmarks/results, from which the
+tables in the pages are then renewed, and those of quality to a folder of choice, with their default sizes. UCI files
+come from DAMS_DATA_DIR or are downloaded.
 
-python -m benchmarks [--toy]
+python -m benchmarks [--studies FOLDER] [--toy]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +24,20 @@ from benchmarks import ratios
 # Not measurements themselves.
 SHARED = {"__main__", "cells", "ratios", "toy"}
 FOLDER = Path(__file__).parent
+Runs = Mapping[str, tuple[str, ...]]  # by name of the table: a module and its options
+# Some twenty minutes on one core. Two measure the time of what a study compares, on few cells.
+SPEED: Runs = {
+    "linear_sweep": ("linear_sweep",),
+    "missforest_time": ("missforest", "--time"),
+    "mlp": ("mlp",),
+    "xgboost": ("xgboost",),
+    "two_way_cost": ("two_way", "--cost", "--draws", "3"),
+    "end_to_end": ("end_to_end",),
+    "scaling": ("scaling",),
+    "at_scale": ("at_scale",),
+    "wide": ("wide",),
+    "compare": ("compare",),
+}
 
 
 def measurements() -> list[str]:
@@ -29,13 +45,20 @@ def measurements() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in SHARED]
 
 
-def run(results: Path, *options: str) -> int:
-    """Run each with its CSV in a folder; return how many failed."""
+def studies() -> Runs:
+    """Return the studies of quality: every module that is not there for speed alone."""
+    return {name: (name,) for name in measurements() if name not in SPEED}
+
+
+def run(runs: Runs, results: Path, *options: str) -> int:
+    """Run each on one core, with its table in a folder; return how many failed."""
+    results.mkdir(parents=True, exist_ok=True)
     failed = []
-    for name in measurements():
+    for name, (module, *own) in runs.items():
         print(f"\n== {name}", flush=True)
-        command = [sys.executable, "-m", f"benchmarks.{name}", "--csv", str(results / f"{name}.csv"), *options]
-        if subprocess.run(command, cwd=FOLDER.parent).returncode:
+        file = str((results / f"{name}.csv").resolve())
+        command = [sys.executable, "-m", f"benchmarks.{module}", *own, "--csv", file, *options]
+        if subprocess.run(command, cwd=FOLDER.parent, env=os.environ | {"OMP_NUM_THREADS": "1"}).returncode:
             failed.append(name)
     if failed:
         print(f"\nFailed: {', '.join(failed)}", file=sys.stderr)
@@ -43,14 +66,17 @@ def run(results: Path, *options: str) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run every benchmark.")
-    parser.add_argument("--toy", action="store_true", help="tiny sizes, to see whether all run; no result is kept")
-    if parser.parse_args(argv).toy:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, or run the studies.")
+    parser.add_argument("--studies", metavar="FOLDER", type=Path, help="run the studies of quality, tables in a folder")
+    parser.add_argument("--toy", action="store_true", help="tiny sizes, to see whether all run; nothing is renewed")
+    arguments = parser.parse_args(argv)
+    options = ["--toy"] if arguments.toy else []
+    if arguments.studies:
+        return run(studies(), arguments.studies, *options)
+    if arguments.toy:
         with TemporaryDirectory() as folder:
-            return run(Path(folder), "--toy")
-    results = FOLDER / "results"
-    results.mkdir(exist_ok=True)
-    failed = run(results)
+            return run(SPEED, Path(folder), *options)
+    failed = run(SPEED, FOLDER / "results")
     ratios.write()
     return failed
 

@@ -1,12 +1,12 @@
 """Growth with rows of the closed form, `check_ucar` and the two-way filter, beside scikit-learn fits of the same rows.
 
-python -m benchmarks.at_scale [--rows N ...] [--columns N] [--csv FILE] [--toy]
+python -m benchmarks.at_scale [--rows N ...] [--columns N] [--repeats N] [--csv FILE] [--toy]
 
-Tables are those of `benchmarks.two_way_rows`. Each measurement has a process of its own: processor seconds of the
-method and, in turn with it, of a scikit-learn estimator's fit to the labelled source rows, and peak memory above that
-with both tables loaded, as a multiple of these too. The closed form stands beside `LinearRegression`; `check_ucar` and
-the two-way filter, both of which look at all columns' dependence, beside `HistGradientBoostingRegressor`. A figure is
-drawn beside the table. Wide sparse tables are in `benchmarks.wide`.
+Tables are those of `benchmarks.two_way_rows`. Each measurement has a process of its own: median processor seconds of
+the method and, in turn with it, of a scikit-learn estimator's fit to the labelled source rows, and peak memory above
+that with both tables loaded, as a multiple of these too. The closed form stands beside `LinearRegression`; `check_ucar`
+and the two-way filter, both of which look at all columns' dependence, beside `HistGradientBoostingRegressor`. A figure
+is drawn beside the table. Wide sparse tables are in `benchmarks.wide`.
 """
 
 from __future__ import annotations
@@ -63,26 +63,27 @@ def save_tables(folder: Path, n: int, d: int) -> None:
     np.save(folder / "y.npy", y[:n])
 
 
-def run_one(what: str, folder: Path) -> tuple[float, float, float]:
-    """Return processor seconds of the method and of its reference, and MB above the tables."""
+def run_one(what: str, folder: Path, repeats: int) -> tuple[float, float, float]:
+    """Return median processor seconds of the method and of its reference, and MB above the tables."""
     source, y, target = (np.load(folder / f"{part}.npy") for part in ("source", "y", "target"))
     fit, name = METHODS[what]
     for run in (REFERENCES[name], fit):
         run(source[:WARM_UP], y[:WARM_UP], target[:WARM_UP])
     before, seconds = peak_memory(), []
-    for run in (fit, REFERENCES[name]):
-        start = time.process_time()
-        run(source, y, target)
-        seconds.append(time.process_time() - start)
-        # The memory of the method alone.
-        if run is fit:
-            memory = peak_memory() - before
-    return seconds[0], seconds[1], memory
+    for _ in range(repeats):
+        for run in (fit, REFERENCES[name]):
+            start = time.process_time()
+            run(source, y, target)
+            seconds.append(time.process_time() - start)
+            # The memory of the method alone, before its reference has run.
+            if len(seconds) == 1:
+                memory = peak_memory() - before
+    return float(np.median(seconds[::2])), float(np.median(seconds[1::2])), memory
 
 
-def measure(what: str, folder: Path, n: int, d: int) -> dict[str, object]:
-    """`run_one` in a process of its own, on one core."""
-    command = [sys.executable, "-m", "benchmarks.at_scale", "--one", what, str(folder)]
+def measure(what: str, folder: Path, n: int, d: int, repeats: int) -> dict[str, object]:
+    """`run_one` in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.at_scale", "--one", what, str(folder), str(repeats)]
     answer = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     seconds, reference, memory = map(float, answer.split())
     row = {"what": what, "rows": n, "columns": d, "seconds": seconds, "against": METHODS[what][1]}
@@ -117,21 +118,22 @@ def draw(table: pd.DataFrame, file: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.at_scale", description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000])
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--columns", type=int, default=40)
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    toy = {"rows": [600], "columns": 5}
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    toy = {"rows": [600], "columns": 5, "repeats": 1}
     arguments = read_arguments(parser, argv, csv="write the table, and the figure beside it", **toy)
     if arguments.one:
-        what, folder = arguments.one
-        print(*run_one(what, Path(folder)))
+        what, folder, repeats = arguments.one
+        print(*run_one(what, Path(folder), int(repeats)))
         return
     rows = []
     for n in arguments.rows:
         with TemporaryDirectory() as folder:
             save_tables(Path(folder), n, arguments.columns)
             for what in METHODS:
-                rows.append(measure(what, Path(folder), n, arguments.columns))
+                rows.append(measure(what, Path(folder), n, arguments.columns, arguments.repeats))
                 print(pd.DataFrame(rows[-1:]).round(2).to_string(index=False, header=len(rows) == 1), flush=True)
     table = pd.DataFrame(rows)
     if arguments.csv:

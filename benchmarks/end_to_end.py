@@ -146,7 +146,7 @@ def extrapolate(rows: pd.DataFrame) -> pd.DataFrame:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.end_to_end", description=__doc__)
-    parser.add_argument("--cells", type=int, default=5, help="cells a data set")
+    parser.add_argument("--cells", type=int, default=2, help="cells a data set, of either regime in turn")
     parser.add_argument("--datasets", nargs="+", choices=TABLES, default=["thyroid", "adult", "bank"], metavar="NAME")
     toy = {"cells": 1, "datasets": ["diabetes"]}
     arguments = read_arguments(parser, argv, csv="write the core-seconds of the whole design", **toy)

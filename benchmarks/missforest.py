@@ -10,10 +10,13 @@ over seeds, with the standard error over cells, beside the same comparison of mi
 
 python -m benchmarks.missforest [--datasets NAME ...] [--regimes NAME ...] [--cells N] [--seeds N] [--units]
     [--csv FILE] [--distances FILE] [--keep FOLDER] [--toy]
+python -m benchmarks.missforest --time [--csv FILE] [--toy]
 
 Columns that split a node equally well are common in Bank. scikit-learn takes the one that rounding favours, which
 depends on the unit of measurement though nothing else in MissForest does. `--units` multiplies the data by a factor for
 each run, and divides the result by it: missingpy then differs from itself by that too.
+
+`--time` measures seconds alone, with one seed on one cell of each regime.
 
 `--keep` stores every imputation with its seconds, so that a run that was broken off goes on, and more seeds or cells
 cost only themselves. What was stored by other code is not told apart: use a folder for each state of the engine.
@@ -51,6 +54,7 @@ DATASETS = ("thyroid", "adult", "bank")
 REGIMES = {"nested": NestedRates(), "free": FreeRates()}
 ENGINES = ("missingpy", "fast")
 N_LABELS = 5
+COLUMNS = ["dataset", "regime", "draw", "measure", "item", "seed", "value"]
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,19 @@ def measure(
             parts = corrupt(table, dataset, regime, draw)
             folder = keep / f"{dataset}-{regime}-{draw}" if keep else None
             rows += [(dataset, regime, draw, *found) for found in measure_cell(parts, seeds, folder, units=units)]
-    return pd.DataFrame(rows, columns=["dataset", "regime", "draw", "measure", "item", "seed", "value"])
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def time_cells(datasets: Sequence[str], regimes: Sequence[str]) -> pd.DataFrame:
+    """Seconds of both engines on the first cell of every regime; rows as those of `measure`."""
+    rows = []
+    for dataset in datasets:
+        table = load_table(dataset)
+        impute(corrupt(table, dataset, "nested", 0), "fast", 0)  # the first run loads libraries
+        for regime in regimes:
+            parts = corrupt(table, dataset, regime, 0)
+            rows += [(dataset, regime, 0, "seconds", engine, 0, impute(parts, engine, 0)[1]) for engine in ENGINES]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def speed_table(results: pd.DataFrame) -> pd.DataFrame:
@@ -306,6 +322,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--regimes", nargs="+", choices=REGIMES, default=list(REGIMES), metavar="NAME")
     parser.add_argument("--cells", type=int, default=2, help="rate draws of each data set and regime")
     parser.add_argument("--seeds", type=int, default=2, help="seeds of each engine in a cell, at least 2")
+    parser.add_argument("--time", action="store_true", help="seconds alone, one cell of each regime, one seed")
     parser.add_argument("--units", action="store_true", help="impute in other units with every seed")
     parser.add_argument("--distances", metavar="FILE", help="write the distances by column, as docs/missforest.csv has")
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="store imputations there, and use what is stored")
@@ -314,6 +331,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = read_arguments(parser, argv, csv="write one row per cell, measure, item and seed", **toy)
     if "DAMS_DATA_DIR" not in os.environ and not arguments.toy:
         print("DAMS_DATA_DIR does not name the raw UCI files: they are downloaded", file=sys.stderr)
+    if arguments.time:
+        seconds = time_cells(arguments.datasets, arguments.regimes)
+        if arguments.csv:
+            seconds.to_csv(arguments.csv, index=False, float_format="%.4g")
+        print(speed_table(seconds).round(2).to_string())
+        return
     results = measure(
         arguments.datasets,
         arguments.regimes,

@@ -101,7 +101,7 @@ def _first_that_is_no_number(values: Iterable[Any]) -> list[Any]:
 
 def refuse_nan(X: Any, *, name: str) -> None:
     """Raise where X holds NaN: here a missing value is a zero, and which of the two a user meant can't be guessed."""
-    values = X.tocoo().data if sparse.issparse(X) else X
+    values = _stored(X) if sparse.issparse(X) else X
     nan = np.asarray(pd.isna(values if isinstance(values, pd.DataFrame) else np.asarray(values)))
     if not nan.any():
         return
@@ -163,8 +163,13 @@ def refuse_unusable(X: Any, *, name: str) -> None:
     refuse_nan(X, name=name)
     if not sparse.issparse(X):
         refuse_infinite(X, name=name)
-    elif (values := np.abs(X.tocoo().data)).size and LARGEST <= float(values.max()) < np.inf:
+    elif (values := np.abs(_stored(X))).size and LARGEST <= float(values.max()) < np.inf:
         raise ValueError(f"{name} contains values of 1e154 or more, {_RESCALE}")
+
+
+def _stored(X: Any) -> np.ndarray:
+    """Values that a sparse X holds, without a copy where its format has them in one array."""
+    return np.asarray(X.data if X.format in ("csr", "csc", "coo") else X.tocoo().data)
 
 
 def check_covariates(X: Any, *, name: str) -> Any:

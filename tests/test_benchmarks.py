@@ -64,6 +64,13 @@ def test_missforest_runs_and_writes_its_distances(tmp_path):
     assert len(pd.read_csv(distances))
 
 
+def test_the_time_of_missforest_is_measured_alone(tmp_path):
+    file = tmp_path / "missforest_time.csv"
+    run("missforest", "--time", "--csv", file)
+    check("missforest_time", file)
+    assert set(pd.read_csv(file)["measure"]) == {"seconds"}
+
+
 def check(name, file):
     table = pd.read_csv(file)
     assert len(table)
@@ -94,6 +101,7 @@ def test_ablation_changes_what_it_says(tmp_path):
 def test_cost_compares_what_the_stored_table_compares(tmp_path):
     file = tmp_path / "cost.csv"
     run("two_way", "--cost", "--datasets", "diabetes", "--csv", file)
+    check("two_way_cost", file)
     table = pd.read_csv(file)
     assert list(table.columns) == columns(COST)
     assert (table["before"] != table["after"]).all()
@@ -114,19 +122,42 @@ def test_draws_are_compared_as_in_the_stored_tables(options, tmp_path, monkeypat
 
 
 def test_every_stored_table_is_checked():
-    assert {file.stem for file in RESULTS.glob("*.csv")} <= set(NAMES)
+    assert {file.stem for file in RESULTS.glob("*.csv")} <= set(NAMES) | set(all_of_them.SPEED)
+    assert set(all_of_them.SPEED) <= {file.stem for file in RESULTS.glob("*.csv")}
     assert {*DOCUMENTED.values(), *DRAWS.values(), ABLATION, DISTANCES, COST} == set(DOCS.glob("*.csv"))
 
 
-def test_all_of_them_are_run_and_failures_counted(monkeypatch, capsys):
-    commands = []
+def test_all_of_them_are_run_and_failures_counted(monkeypatch, capsys, tmp_path):
+    commands, threads = [], []
 
-    def remember(command, **_):
+    def remember(command, *, env, **_):
         commands.append(command)
+        threads.append(env["OMP_NUM_THREADS"])
         return CompletedProcess(command, returncode=int("benchmarks.mlp" in command))
 
     monkeypatch.setattr(all_of_them.subprocess, "run", remember)
     assert all_of_them.main(["--toy"]) == 1
-    assert [command[2] for command in commands] == [f"benchmarks.{name}" for name in NAMES]
-    assert all("--toy" in command for command in commands)
+    speed = [command[2].removeprefix("benchmarks.") for command in commands]
     assert "Failed: mlp" in capsys.readouterr().err
+    assert all_of_them.main(["--toy", "--studies", str(tmp_path)]) == 0
+    studies = [command[2].removeprefix("benchmarks.") for command in commands[len(speed) :]]
+    assert {*speed, *studies} == set(NAMES)
+    # What both have is measured twice: its time on few cells, and how well it works.
+    assert set(speed) & set(studies) == {"missforest", "two_way"}
+    assert all("--toy" in command for command in commands)
+    assert set(threads) == {"1"}
+    assert len({command[command.index("--csv") + 1] for command in commands}) == len(commands)
+
+
+def test_the_page_lists_every_benchmark_where_it_belongs():
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    speed, studies = text.split("## Speed\n")[1].split("## Studies\n")
+    for part, runs in ((speed, all_of_them.SPEED), (studies, all_of_them.studies())):
+        listed = [line.split("`")[1] for line in part.splitlines() if line.startswith("| `")]
+        assert sorted(listed) == sorted(" ".join(command) for command in runs.values())
+
+
+@pytest.mark.parametrize(("page", "name"), ratios.TABLES)
+def test_tables_of_the_pages_are_those_of_the_stored_results(page, name):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert ratios.renewed(text, name, ratios.TABLES[page, name]()) == text

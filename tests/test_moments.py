@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dams.moments import Moments, inverse_rates, move_covariance, move_gram, move_mean, relative_rates
+from dams.moments import (
+    MANY_COLUMNS,
+    Moments,
+    inverse_rates,
+    move_covariance,
+    move_gram,
+    move_mean,
+    multiply_sparse,
+    relative_rates,
+)
 
 D, K = 3, 2
 rate = st.floats(0, 0.95)
@@ -127,6 +136,21 @@ def test_moments_of_a_sample_equal_their_definitions(sample, make):
     np.testing.assert_allclose(moments.label_variance, Y.var(axis=0))
     np.testing.assert_allclose(moments.label_covariance, (X - X.mean(axis=0)).T @ (Y - Y.mean(axis=0)) / n, atol=1e-12)
     assert all(isinstance(part, np.ndarray) for part in (moments.mean, moments.covariance, moments.label_covariance))
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
+@pytest.mark.parametrize("number", [np.float64, np.int64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_the_product_of_a_wide_sparse_table_is_taken_in_parts(kind, number, index, monkeypatch):
+    monkeypatch.setattr("dams.moments.ENTRIES_AT_ONCE", 1000)
+    X = np.random.default_rng(0).integers(-20, 20, (300, MANY_COLUMNS + 5)).astype(number)
+    X[np.abs(X) < 18] = 0
+    table = kind(X)
+    table.indices, table.indptr = table.indices.astype(index), table.indptr.astype(index)
+    product = multiply_sparse(table)
+    assert table.nnz > 10_000
+    assert isinstance(product, np.ndarray) and product.dtype == float
+    np.testing.assert_array_equal(product, X.T @ X)
 
 
 @pytest.mark.parametrize(("offset", "digits"), [(1e2, 11), (1e5, 10), (1e7, 7)])

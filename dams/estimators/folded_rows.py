@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from dams.estimators.folds import N_FOLDS, Columns, assign_folds, split_folds
+from dams.missingness import canonical_csr
 from dams.moments import Moments
 
 Array = np.ndarray
@@ -130,8 +131,12 @@ class FoldedRows:
 def _lost_together(X: Any, groups: Array | None) -> Any:
     """E[x_i x_j] for i = j and for columns of one group; sparse, (d, d)."""
     n, d = X.shape
-    squares = X.multiply(X).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", X, X)
-    out = sparse.diags_array(np.asarray(squares, dtype=float).ravel() / n, format="csr")
+    if sparse.issparse(X):
+        X = canonical_csr(X)
+        squares = np.bincount(X.indices, X.data**2, minlength=d)
+    else:
+        squares = np.einsum("ij,ij->j", X, X)
+    out = sparse.diags_array(squares / n, format="csr")
     if groups is None:
         return out
     blocks = sparse.lil_array((d, d))

@@ -93,6 +93,19 @@ def test_columns_lost_together_are_moved_as_one(make, monkeypatch):
     np.testing.assert_allclose(rows.coef, narrow.coef, rtol=1e-6, atol=1e-9)
 
 
+def test_entries_stored_in_two_parts_count_as_one():
+    source, Y, target, _ = shifted()
+    whole = [sparse.csr_array(X) for X in (source, target)]
+    parts = [
+        sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
+        for X in whole
+    ]
+    r = 1 - (target != 0).mean(axis=0) / (source != 0).mean(axis=0)
+    expected, found = (fit_wide((here, Y, None), (there, None, None), r) for here, there in (whole, parts))
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-9)
+    assert (expected.kind == "adjusted").any()
+
+
 def test_the_targets_gram_joins_where_the_moved_one_is_contradicted(monkeypatch):
     formed = []
     second = FoldedRows.second.func
