@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dams.commands._common import Refused
+
+if TYPE_CHECKING:
+    from dams.two_files.reading import Table
 
 FILES = "CSV with a header line, also packed by gzip or zip, or Parquet; - is standard input"
 
@@ -42,6 +45,11 @@ def add_reading(parser: argparse.ArgumentParser, *, left_out: str = "--label", w
         "--column-group", action="append", help="columns that are lost together; once per group", **several
     )
     parser.add_argument("--groups", metavar="COLUMN", help="column that says which rows belong together: patients")
+    add_dialect(parser)
+
+
+def add_dialect(parser: argparse.ArgumentParser) -> None:
+    """Add how files are written."""
     parser.add_argument(
         "--nan-as-zero", action="store_true", help="an empty field among numbers is a lost value, like a 0"
     )
@@ -54,7 +62,7 @@ def add_reading(parser: argparse.ArgumentParser, *, left_out: str = "--label", w
 def reading(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options as `dams.two_files.reading.read_pair` takes them."""
     return {
-        "labels": given.left_out,
+        "left_out": given.left_out,
         "always_recorded": given.always_recorded,
         "anchors": given.anchors,
         "column_groups": given.column_group,
@@ -68,6 +76,12 @@ def reading(given: argparse.Namespace) -> dict[str, Any]:
 def refuse(error: Exception) -> Refused:
     """Return the refusal of a command in which --label is what to predict, and --leave-out leaves columns out."""
     return Refused(str(error).replace("--label", "--leave-out"))
+
+
+def refuse_no_groups(given: argparse.Namespace, table: Table) -> None:
+    """Refuse a file without the column that says which of its rows belong together."""
+    if given.groups is not None and table.ids is None:
+        raise Refused(f"{given.file} has no column {given.groups!r} to group rows by (--groups).")
 
 
 def _separator(text: str) -> str:

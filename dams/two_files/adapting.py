@@ -28,8 +28,9 @@ from dams.sensitivity import Sensitivity
 from dams.two_files.candidates import SOURCE, Kind, Known, families, make_candidates
 from dams.two_files.judging import Fitted, Judged
 from dams.two_files.labels import Labels, read_further_labels, read_labels
+from dams.two_files.notes import notes_on_flags
 from dams.two_files.one_hot import complete_one_hot
-from dams.two_files.target_labels import LabelTest, compare_on_labels
+from dams.two_files.target_labels import LEAST, LabelTest, compare_on_labels
 
 Array = np.ndarray
 # Source rows that must show a value of a column for it to be used: it has to be seen wherever rows are divided.
@@ -176,9 +177,11 @@ def adapt(
     >>> adapt(source, y[:6_000], target, model="linear").choice
     'linear closed form'
     """
-    labels = read_labels(y_source, label)
+    labels = read_labels(y_source, label, as_numbers=model == "linear")
     kinds = families(model, classes=labels.classes is not None)
     notes = list(notes)
+    if kinds == ["linear"] and labels.classes is not None:
+        notes.append(f"Label {label!r} is text: {labels.classes[1]!r} is predicted as 1, {labels.classes[0]!r} as 0.")
     X, y, ids = _labelled_rows(X_source, labels, groups, label, notes)
     X, X_target = _drop_rare(X, X_target, notes)
     known = Known(
@@ -187,6 +190,7 @@ def adapt(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         relative = estimate_relative_missingness(X, X_target, **known.structure)
+        notes += notes_on_flags(X, X_target, relative)
         report = _check(X, X_target, known, random_state, notes)
         # A linear model takes the codes of two classes as numbers.
         classes = labels.classes is not None and kinds != ["linear"]
@@ -293,6 +297,10 @@ def _test(
     values = read_further_labels(y, label, labels.classes)
     given = ~np.isnan(values)
     rows, values = X[list(columns)][given].reset_index(drop=True), values[given]
+    if len(values) < LEAST:
+        raise ValueError(
+            f"Only {len(values)} target rows have labels, expected at least {LEAST}: label more, or leave them out."
+        )
     names = rival, compared.reference
     losses = {name: np.square(values - predict_with(fitted[name], rows)) for name in names}
     return compare_on_labels(

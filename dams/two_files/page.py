@@ -11,8 +11,9 @@ import pandas as pd
 import dams
 from dams._page import make_environment
 from dams.two_files.columns import DIFFERENT, LESS, MORE, NEVER_LOST, NOTHING, RECORDED, UNCLEAR
+from dams.two_files.naming import count, printable
 from dams.two_files.presence import most_varying
-from dams.two_files.verdict import CANT_SEE, Verdict, count, printable
+from dams.two_files.verdict import CANT_SEE, Verdict
 from dams.two_files.words import SHOWN, test_of
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from dams.two_files.columns import DIFFERENT, LESS, MORE, NEVER_LOST, NOTHING, RECORDED
+from dams.two_files.naming import as_option, count, listed
 
 if TYPE_CHECKING:
     from dams.two_files.comparison import Comparison
@@ -100,7 +100,7 @@ def advise(found: Comparison) -> list[str]:
     if mix:
         steps.append(
             f"What depends on {listed(mix)} differs too, and is taken for loss: name such columns with --anchors "
-            f"({_option('--anchors', mix)}), and rows are weighted to the target's population."
+            f"({as_option('--anchors', mix)}), and rows are weighted to the target's population."
         )
     return steps
 
@@ -112,20 +112,20 @@ def _advise_after_rejection(found: Comparison) -> list[str]:
     steps = [
         "Do not adapt yet. Look at the suspects: do both places use the same units and codes, define them alike, and "
         "record them for the same reasons? Mend them, or leave them out "
-        f"({_option('--label', suspects)}), and compare again."
+        f"({as_option('--label', suspects)}), and compare again."
     ]
     excluded = report.checks[(report.checks["kind"] == "absences") & (report.checks["p_value"] < report.alpha)]
     if len(excluded):
         names = list(dict.fromkeys([*excluded["feature"], *excluded["other"]]))
         steps.append(
             f"{listed(names)} exclude each other: if they are levels of one category that is never lost, say so "
-            f"({_option('--always-recorded', names)})."
+            f"({as_option('--always-recorded', names)})."
         )
     mix = [name for name in columns.index[columns["mix_differs"]] if name not in found.anchors]
     if mix:
         steps.append(
             f"The population differs in {listed(mix)}, and what depends on it differs too: if loss is at random given "
-            f"these, say so ({_option('--anchors', mix)})."
+            f"these, say so ({as_option('--anchors', mix)})."
         )
     elif not found.anchors:
         steps.append("If loss depends on what is always recorded, such as age, sex or site: --anchors.")
@@ -144,30 +144,6 @@ def _advise_after_rejection(found: Comparison) -> list[str]:
         "labels neither is safe."
     )
     return steps
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Name columns in a sentence."""
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(printable(name) for name in names[:most]) + rest
-
-
-def printable(name: str, most: int = 60) -> str:
-    """Return a name without what a terminal would obey, cut where it is very long."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    return safe if len(safe) <= most else f"{safe[: most - 1]}…"
-
-
-def count(n: int) -> str:
-    """Return a number of columns in words."""
-    return "1 column" if n == 1 else f"{n:,} columns"
-
-
-def _option(option: str, names: Sequence[str], most: int = 5) -> str:
-    import shlex
-
-    shown = " ".join(shlex.quote(printable(name)) for name in names[:most])
-    return f"`{option} {shown}{' …' if len(names) > most else ''}`"
 
 
 def _checked(found: Comparison) -> bool:

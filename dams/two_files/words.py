@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from dams.two_files.columns import DIFFERENT, NEVER_LOST, RECORDED, UNCLEAR
+from dams.two_files.naming import count, printable
 from dams.two_files.presence import most_varying
-from dams.two_files.verdict import CANT_SEE, count, printable
+from dams.two_files.verdict import CANT_SEE
 
 if TYPE_CHECKING:
     from dams.two_files.comparison import Comparison

@@ -230,3 +230,18 @@ def test_labels_that_follow_what_was_recorded_keep_the_source_model():
     found = adapt(source, source["a"] + source["b"] + rng.normal(size=3_000), target, model="linear")
     assert not found.adapted
     assert "below zero, which none can" in found.why
+
+
+def test_a_value_that_hardly_a_row_has_is_not_predicted():
+    source, target, _ = hospitals(1500, label="flags")
+    rare = (np.arange(len(source)) < 19).astype(int)
+    with pytest.raises(ValueError, match="Label 'y' is '1' in 19 rows of the source, expected at least 20 of each"):
+        run(source.assign(y=rare), target, model="logistic")
+    with pytest.raises(ValueError, match="Label 'y' is 'yes' in 19 rows"):
+        run(source.assign(y=np.where(rare, "yes", "no")), target, model="linear")
+
+
+def test_a_target_without_a_single_label_is_named():
+    source, target, _ = hospitals(600)
+    with pytest.raises(ValueError, match="Only 0 target rows have labels, expected at least 10"):
+        run(source, target, labelled=(target, np.full(len(target), np.nan), None))

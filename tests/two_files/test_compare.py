@@ -229,7 +229,7 @@ def test_loss_that_depends_on_an_anchor_passes_given_it(compare):
 def test_levels_that_the_source_never_has_are_noted(domains, compare):
     source, target = (part.assign(ward=["north", "south"] * 1000) for part in domains)
     _, told = compare(source, target.replace({"ward": {"south": "west"}}))
-    assert "1,000 rows of target.csv have levels of 'ward' that source.csv never has ('west')" in told
+    assert "1,000 rows of target.csv have levels of 'ward' that the source never has ('west')" in told
 
 
 def test_columns_that_differ_are_named_with_the_way_out(domains, compare):
@@ -386,3 +386,28 @@ def test_it_needs_no_more_than_the_library():
     absent = "pydantic=None, yaml=None, matplotlib=None, jinja2=None, pyarrow=None"
     script = f"import sys; sys.modules.update({absent}); import dams.two_files.comparison, dams.cli"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_what_few_target_rows_do_not_show_by_chance_is_no_shift(domains, compare):
+    source, target = domains
+    code, told = compare(source, target[target["pulse"] == 0][:3])
+    assert code == 0
+    assert "No shift found: 3 columns, none with a clear difference, and whether at random was not checked." in told
+    assert compare(source, target.assign(pulse=0.0))[0] == 1
+
+
+def test_flags_that_differ_may_be_answers(domains, compare):
+    source, target = (
+        table.assign(sex=np.arange(len(table)) % 4 < k, smokes=np.arange(len(table)) % 5 < 2)
+        for table, k in zip(domains, (2, 3), strict=True)
+    )
+    said = "nothing but 0 and 1 that the target shows less or more often: 'sex'. This counts as loss."
+    told = compare(source, target)[1]
+    assert said in told and "(`--always-recorded sex`)" in told
+    assert said not in compare(source, target, "--always-recorded", "sex")[1]
+
+
+def test_advice_can_be_pasted(domains, compare):
+    source, target = domains
+    told = compare(source.assign(**{"blood sugar": 1.0}), target)[1]
+    assert "(`--label 'blood sugar'`)" in told
