@@ -28,7 +28,7 @@ def add_reading(parser: argparse.ArgumentParser, *, left_out: str = "--label", w
     parser.add_argument(
         left_out,
         action="extend",
-        dest="left_out",
+        dest="leave_out",
         help=f"columns to leave out, in whichever file they are: {what}identifiers",
         **several,
     )
@@ -62,7 +62,7 @@ def add_dialect(parser: argparse.ArgumentParser) -> None:
 def reading(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options as `dams.two_files.reading.read_pair` takes them."""
     return {
-        "left_out": given.left_out,
+        "left_out": given.leave_out,
         "always_recorded": given.always_recorded,
         "anchors": given.anchors,
         "column_groups": given.column_group,

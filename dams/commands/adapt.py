@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from dams.two_files.adapting import Adaptation
     from dams.two_files.reading import Pair
 
+# Options that need rows, or that summaries were made with.
+OF_ROWS = (
+    *("label", "leave_out", "out", "page", "target_labels", "adapt_if_rejected"),
+    *("always_recorded", "anchors", "column_group", "groups", "nan_as_zero"),
+)
 EXIT_CODES = """exit codes, a contract for scripts:
   0   a model was chosen, adapted or not: the first line of the output, and "adapted" in the model file, say which
   2   an error: of the command line, of a file, or of the program; the message is on standard error
@@ -70,9 +75,10 @@ def _adapt(given: argparse.Namespace) -> int:
     outputs = {"--out": given.out, "--model-file": given.model_file, "--page": given.page}
     refuse_outputs(outputs, given.source, given.target, given.target_labels)
     try:
-        if all(str(path).endswith(".json") for path in (given.source, given.target)):
-            return _from_summaries(given)
-        return _from_files(given)
+        summaries = [path for path in (given.source, given.target) if path.endswith(".json")]
+        if len(summaries) == 1:
+            raise Refused(f"{summaries[0]} is a summary and the other file is not: give two files or two summaries.")
+        return _from_summaries(given) if summaries else _from_files(given)
     except (ValueError, OSError) as error:
         raise refuse(error) from None
 
@@ -113,7 +119,7 @@ def _from_files(given: argparse.Namespace) -> int:
         notes=notes_on(pair),
     )
     if given.model_file is not None:
-        FileModel.of(found, file_columns=pair.columns, encoding=pair.encoding).write(given.model_file)
+        FileModel.of(found, encoding=pair.encoding).write(given.model_file)
     if given.out is not None:
         _write_predictions(given.out, found.predict(pair.X_target), found.label, found.classes, pair.ids_target)
     if given.page is not None:
@@ -165,6 +171,12 @@ def _from_summaries(given: argparse.Namespace) -> int:
 
     if given.model_file is None:
         raise Refused("Summaries hold no rows to predict: name a file for the model with --model-file.")
+    if unused := [f"--{name.replace('_', '-')}" for name in OF_ROWS if getattr(given, name)]:
+        raise Refused(
+            f"Summaries hold no rows, and say themselves what is known of columns: leave out {', '.join(unused)}."
+        )
+    if given.model not in ("linear", "auto"):
+        raise Refused(f"Summaries give a linear model: leave out --model {given.model}.")
     source, target = read_summary(given.source), read_summary(given.target)
     fitted = fit_from_summaries(source, target)
     assert source.label is not None

@@ -310,7 +310,7 @@ def read_summary(path: str | Path) -> TableSummary:
     """Read a file that `TableSummary.write` wrote; raise a ValueError that names the file where it is another."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no summary: it is not JSON ({error}). Make it with `dams summarise`.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is no summary: make it with `dams summarise`.")

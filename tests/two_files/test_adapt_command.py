@@ -126,6 +126,7 @@ def test_mistakes_are_answered_with_2_and_what_to_do(folder, capsys):
     target.to_csv("no_label.csv", index=False)
     target[:30].assign(y=1.0).to_csv("tiny.csv", index=False)
     (folder / "not_json.json").write_text("a,b\n")
+    (folder / "not_table.json").write_text('{"a": 1}')
     cases = [
         (("adapt", "source.csv", "target.csv", "--out", "p"), "Say what to predict with --label COLUMN."),
         (("adapt", "source.csv", "target.csv", "--label", "y"), "Name a file for predictions (--out)"),
@@ -136,6 +137,13 @@ def test_mistakes_are_answered_with_2_and_what_to_do(folder, capsys):
         ((*ADAPT, "--out", "p", "--target-labels", "no_label.csv"), "no_label.csv has no column 'y', the label."),
         (("adapt", "a.json", "b.json"), "name a file for the model with --model-file"),
         (("adapt", "not_json.json", "not_json.json", "--model-file", "m"), "not_json.json is no summary"),
+        (("adapt", "a.json", "target.csv", "--model-file", "m"), "a.json is a summary and the other file is not"),
+        (
+            ("adapt", "a.json", "b.json", "--model-file", "m", "--page", "p", "--groups", "id"),
+            "leave out --page, --groups.",
+        ),
+        (("adapt", "a.json", "b.json", "--model-file", "m", "--model", "boosting"), "Summaries give a linear model"),
+        (("compare", "not_table.json", "target.csv"), "not_table.json is JSON and no table"),
         (("predict", "none.json", "target.csv", "--out", "p"), "none.json does not exist"),
         (("predict", "source.csv", "target.csv", "--out", "p"), "source.csv is no model of dams"),
         (("summarise", "target.csv", "--label", "y", "--out", "s"), "target.csv has no column 'y', the label"),
