@@ -30,6 +30,7 @@ from dams.two_files.judging import Fitted, Judged
 from dams.two_files.labels import Labels, read_further_labels, read_labels
 from dams.two_files.notes import notes_on_flags
 from dams.two_files.one_hot import complete_one_hot
+from dams.two_files.recorded_outcome import columns_that_tell_the_label, describe_doubt
 from dams.two_files.target_labels import LEAST, LabelTest, compare_on_labels
 
 Array = np.ndarray
@@ -203,6 +204,9 @@ def adapt(
         if labelled is not None:
             test = _test(labelled, fitted, rival, compared, label, labels, X.columns)
         choice, why = _decide(compared, rival, report, test, insist=adapt_if_rejected)
+        if choice == rival and not (test is not None and test.bears_out):
+            doubtful = columns_that_tell_the_label(X, y, ids, known.always_recorded)
+            why += f" {describe_doubt(doubtful, label)}" if doubtful else ""
         chosen = fitted[choice]
         sensitivity = judged.sensitivity(rival) if "linear" in rival else None
     notes += dict.fromkeys(f"Note: {warning.message}" for warning in caught if _is_news(warning))

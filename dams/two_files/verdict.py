@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 # A factor of departure from UCAR up to which a rejection may be one of many rows alone.
 SMALL = 1.1
 CANT_SEE = (
-    "No look at two files without labels in the target can see loss that depends on the outcome, another share of "
-    "cases, another relation between covariates and outcome, a single 0/1 column that is never lost although its mix "
-    "differs, or a condition that is truly rarer."
+    "No look at two files without labels in the target can see loss that depends on the outcome, an outcome that "
+    "follows what was recorded rather than what is true, another share of cases, another relation between covariates "
+    "and outcome, a single 0/1 column that is never lost although its mix differs, or a condition that is truly rarer."
 )
 
 

@@ -10,6 +10,7 @@ from hospitals import COLUMNS, RATES, hospitals
 from dams.two_files import adapt
 from dams.two_files.adapting import _decide
 from dams.two_files.labels import read_further_labels, read_labels
+from dams.two_files.recorded_outcome import columns_that_tell_the_label
 
 SAME = {"source": [0.3] * 4, "target": [0.3] * 4}
 
@@ -245,3 +246,35 @@ def test_a_target_without_a_single_label_is_named():
     source, target, _ = hospitals(600)
     with pytest.raises(ValueError, match="Only 0 target rows have labels, expected at least 10"):
         run(source, target, labelled=(target, np.full(len(target), np.nan), None))
+
+
+def test_an_outcome_that_follows_what_was_recorded_is_doubted():
+    """A treatment is decided on the values that are there: adapting does harm, and no covariate shows it."""
+    source, target, _ = hospitals(3000)
+    rng = np.random.default_rng(1)
+    weights = [0.6, -0.4, 0.5, 0.3]
+
+    def treat(X):
+        return X[COLUMNS].to_numpy() @ weights + rng.normal(size=len(X))
+
+    followed = source.assign(y=treat(source))
+    found = run(followed, target)
+    assert found.adapted and found.report is not None and not found.report.rejected
+    assert "But in the source 'y' differs between rows that show a, b, c, d and rows that do not." in found.why
+    y = treat(target)
+    assert squared(found, target, y) > 1.1 * np.mean((y - target[COLUMNS].to_numpy() @ weights) ** 2)
+    assert "But in the source" not in run(source, target).why
+    tested = run(followed, target, labelled=(target, y, None))
+    assert not tested.adapted and "labelled target rows say" in tested.why
+
+
+def test_the_doubt_knows_of_rows_that_belong_together_and_of_true_zeros():
+    rng = np.random.default_rng(0)
+    n = 4000
+    level = np.repeat(rng.normal(size=40), 100)
+    shown = np.repeat(rng.random(40) < 0.5, 100)
+    X = pd.DataFrame({"lab": np.where(shown, 3 + rng.random(n), 0.0), "count": rng.poisson(1.0, n).astype(float)})
+    y = level + X["count"].to_numpy() + 0.1 * rng.normal(size=n)
+    assert columns_that_tell_the_label(X, y, None, ()) == ["lab"]
+    assert columns_that_tell_the_label(X, y, None, ["lab"]) == []
+    assert columns_that_tell_the_label(X, y, np.arange(n) // 100, ()) == []
