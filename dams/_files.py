@@ -29,7 +29,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         os.replace(partial, path)
     except OSError as error:
         # A full disk has no name.
-        if error.filename is None:
+        if error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise
     finally:

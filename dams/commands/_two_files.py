@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dams.commands._common import Refused
@@ -71,6 +75,24 @@ def reading(given: argparse.Namespace) -> dict[str, Any]:
         "separator": given.separator,
         "decimal": given.decimal,
     }
+
+
+@contextmanager
+def shown_progress() -> Iterator[None]:
+    """Show what is being done, a line per step, where somebody looks at a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    logger, handler = logging.getLogger("dams.two_files"), logging.StreamHandler(sys.stderr)
+    before = logger.level
+    handler.setFormatter(logging.Formatter("%(message)s …"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 def refuse(error: Exception) -> Refused:

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dams.commands._common import Refused, refuse_outputs, seed
-from dams.commands._two_files import FILES, add_dialect, add_files, add_reading, reading, refuse, refuse_no_groups
+from dams.commands._two_files import (
+    FILES,
+    add_dialect,
+    add_files,
+    add_reading,
+    reading,
+    refuse,
+    refuse_no_groups,
+    shown_progress,
+)
 
 if TYPE_CHECKING:
     from dams.two_files.adapting import Adaptation
@@ -78,7 +87,8 @@ def _adapt(given: argparse.Namespace) -> int:
         summaries = [path for path in (given.source, given.target) if path.endswith(".json")]
         if len(summaries) == 1:
             raise Refused(f"{summaries[0]} is a summary and the other file is not: give two files or two summaries.")
-        return _from_summaries(given) if summaries else _from_files(given)
+        with shown_progress():
+            return _from_summaries(given) if summaries else _from_files(given)
     except (ValueError, OSError) as error:
         raise refuse(error) from None
 

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,9 +34,13 @@ from dams.two_files.one_hot import complete_one_hot
 from dams.two_files.recorded_outcome import columns_that_tell_the_label, describe_doubt
 from dams.two_files.target_labels import LEAST, LabelTest, compare_on_labels
 
+logger = logging.getLogger(__name__)
+
 Array = np.ndarray
 # Source rows that must show a value of a column for it to be used: it has to be seen wherever rows are divided.
 LEAST_SHOWN = 20
+# Differences below this share of a risk are errors of rounding.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,6 +281,7 @@ def _complete(
 
 
 def _check(X: pd.DataFrame, X_target: pd.DataFrame, known: Known, seed: int, notes: list[str]) -> UCARReport | None:
+    logger.info("Testing whether values are lost at random")
     try:
         return check_ucar(X, X_target, random_state=seed, **known.structure)
     except ValueError as error:
@@ -321,12 +327,15 @@ def _decide(
 ) -> tuple[str, str]:
     """Return the candidate to take, and why."""
     row, kept = compared.table.loc[rival], compared.reference
-    low, high = (f"{-row[f'difference_{end}']:.4g}" for end in ("upper", "lower"))
-    more = "less" if row["difference"] <= 0 else "more"
+    # Where nothing differs both predict the same, but for the last digits.
+    digits = ROUNDING * abs(row["estimate"])
+    shown = {key: 0.0 if abs(row[key]) <= digits else row[key] for key in row.index if key.startswith("difference")}
+    low, high = (f"{-shown[f'difference_{end}'] + 0.0:.4g}" for end in ("upper", "lower"))
+    more = "less" if shown["difference"] <= 0 else "more"
     loss = compared.loss.replace("brier", "Brier")
     gain = (
         f"{rival!r} is expected to have a {loss} loss of {row['estimate']:.4g} in the target, "
-        f"{abs(row['difference']):.4g} {more} than {kept!r} (gain with {100 * compared.confidence:.4g} % interval: "
+        f"{abs(shown['difference']):.4g} {more} than {kept!r} (gain with {100 * compared.confidence:.4g} % interval: "
         f"{low} to {high})"
     )
     keep = f"Kept {kept!r}, which is not adapted"
@@ -343,7 +352,7 @@ def _decide(
             "which none can. Labels may follow what was recorded rather than what is true, or relate to the covariates "
             "in another way in the target: label some target rows (--target-labels) to see."
         )
-    if row["difference_upper"] >= 0:
+    if shown["difference_upper"] >= 0:
         return kept, f"{keep}: nothing that is adapted is expected to be better beyond doubt. {gain}."
     if report is not None and report.rejected and not insist:
         return kept, (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import warnings
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from dams.two_files.presence import presence_by_anchor
 from dams.two_files.reading import Pair, read_pair
 from dams.two_files.verdict import Verdict, advise, headline, judge
 from dams.two_files.words import describe
+
+logger = logging.getLogger(__name__)
 
 # Of what `to_dict` returns; a key that changes its meaning, or goes, raises it.
 FORMAT = 1
@@ -221,6 +224,7 @@ def compare_files(
         notes = [*notes_on(pair), *notes_on_flags(pair.X_source, pair.X_target, relative)]
         named = [*reading.get("always_recorded", ()), *anchors]
         never_lost, encoding = pair.never_lost, pair.encoding
+        logger.info("Testing whether values are lost at random")
         try:
             prepared = prepare_check(pair.X_source, pair.X_target, **pair.structure)
             # The checks need room, and the tables are not needed any more.

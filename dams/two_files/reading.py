@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from dams.two_files.naming import as_option
 from dams.two_files.one_file import OneFile, ReadFile
 from dams.two_files.one_hot import complete_one_hot
 from dams.two_files.opening import STANDARD_INPUT, TableFile, open_table
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,6 +162,7 @@ def read_pair(
     """
     if str(source) == str(target) == STANDARD_INPUT:
         raise ValueError("Only one of the two files can come through standard input; give the other by its name.")
+    logger.info("Reading %s and %s", source, target)
     with open_table(source) as first, open_table(target) as second:
         files = [OneFile.look_at(file, separator, decimal) for file in (first, second)]
         every = list(dict.fromkeys(name for file in files for name in file.columns))

@@ -91,8 +91,8 @@ def advise(found: Comparison) -> list[str]:
                 "ClosedFormRegressor for a linear model, TwoWayEstimator around any other."
             )
         steps.append(
-            "`dams adapt SOURCE TARGET --label Y` with the options of this command does so, and estimates what is "
-            "gained before you rely on it."
+            "`dams adapt SOURCE TARGET --label Y --out FILE` does so, and estimates what is gained before you rely on "
+            "it. It takes the options of this command, but leaves columns out with --leave-out."
         )
         if not _checked(found):
             steps.append("First give more rows or columns: whether values are lost at random could not be checked.")

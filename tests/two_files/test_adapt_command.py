@@ -249,3 +249,16 @@ def test_two_numbers_stay_what_they_are_in_a_linear_model(folder, capsys):
     source.assign(y=np.where(source["y"] == 1, "yes", "no")).to_csv("source.csv", index=False)
     assert "Label 'y' is text: 'yes' is predicted as 1, 'no' as 0." in run(capsys, *ADAPT, "--out", "p.csv")[1]
     assert "'yes' counts as 1" in run(capsys, "summarise", "source.csv", "--label", "y", "--out", "s.json")[1]
+
+
+def test_steps_are_shown_where_somebody_looks(folder, capsys, monkeypatch):
+    write(folder)
+    assert run(capsys, *ADAPT, "--out", "p.csv")[2] == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    steps = run(capsys, *ADAPT, "--out", "p.csv")[2].splitlines()
+    assert steps[:2] == ["Reading source.csv and target.csv …", "Testing whether values are lost at random …"]
+    assert "Fitting 'linear closed form' on 800 rows, to be judged on the others …" in steps
+    assert steps[-1] == "Fitting 'linear closed form' on all rows …"
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert run(capsys, *ADAPT, "--out", "p.csv")[2] == ""

@@ -411,3 +411,11 @@ def test_advice_can_be_pasted(domains, compare):
     source, target = domains
     told = compare(source.assign(**{"blood sugar": 1.0}), target)[1]
     assert "(`--label 'blood sugar'`)" in told
+
+
+def test_letters_of_an_older_program_are_refused_with_a_command_that_can_be_pasted(tmp_path, capsys):
+    path = tmp_path / "my files" / "a.csv"
+    path.parent.mkdir()
+    path.write_bytes("Größe;Alter\n1,5;60\n".encode("latin-1"))
+    assert main(["compare", str(path), str(path)]) == 2
+    assert f"`iconv -f latin1 -t utf-8 '{path}' > new.csv`" in capsys.readouterr().err
