@@ -30,15 +30,13 @@ from dams.two_files.candidates import SOURCE, Kind, Known, families, make_candid
 from dams.two_files.judging import Fitted, Judged
 from dams.two_files.labels import Labels, read_further_labels, read_labels
 from dams.two_files.notes import notes_on_flags
-from dams.two_files.one_hot import complete_one_hot
+from dams.two_files.preparing import check_tables, complete_knowledge, drop_rare, labelled_rows, take_columns
 from dams.two_files.recorded_outcome import columns_that_tell_the_label, describe_doubt
 from dams.two_files.target_labels import LEAST, LabelTest, compare_on_labels
 
 logger = logging.getLogger(__name__)
 
 Array = np.ndarray
-# Source rows that must show a value of a column for it to be used: it has to be seen wherever rows are divided.
-LEAST_SHOWN = 20
 # Differences below this share of a risk are errors of rounding.
 ROUNDING = 1e-9
 
@@ -92,7 +90,7 @@ class Adaptation:
 
     def predict(self, X: pd.DataFrame) -> Array:
         """Predict labels of target rows; of two classes the probability of the second."""
-        return predict_with(self.model, X[self.columns])
+        return predict_with(self.model, take_columns(X, self.columns))
 
     @property
     def gain(self) -> tuple[float, float, float]:
@@ -185,13 +183,16 @@ def adapt(
     """
     labels = read_labels(y_source, label, as_numbers=model == "linear")
     kinds = families(model, classes=labels.classes is not None)
+    X_target = check_tables(X_source, len(labels.values), X_target, groups, always_recorded, column_groups, anchors)
     notes = list(notes)
     if kinds == ["linear"] and labels.classes is not None:
         notes.append(f"Label {label!r} is text: {labels.classes[1]!r} is predicted as 1, {labels.classes[0]!r} as 0.")
-    X, y, ids = _labelled_rows(X_source, labels, groups, label, notes)
-    X, X_target = _drop_rare(X, X_target, notes)
+    X, y, ids = labelled_rows(X_source, labels, groups, label, notes)
+    X, X_target = drop_rare(X, X_target, notes)
     known = Known(
-        *_complete(X, X_target, always_recorded, column_groups, anchors, notes), groups=ids, groups_target=groups_target
+        *complete_knowledge(X, X_target, always_recorded, column_groups, anchors, notes),
+        groups=ids,
+        groups_target=groups_target,
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -237,49 +238,6 @@ def _is_news(warning: Any) -> bool:
     return issubclass(warning.category, UserWarning) and "signed estimate is too noisy" not in str(warning.message)
 
 
-def _labelled_rows(
-    X: pd.DataFrame, labels: Labels, groups: Any, label: str, notes: list[str]
-) -> tuple[pd.DataFrame, Array, Any]:
-    known = labels.known
-    if not known.all():
-        notes.append(f"{(~known).sum():,} source rows without a label {label!r} were left out.")
-    ids = None if groups is None else np.asarray(groups)[known]
-    return X[known].reset_index(drop=True), labels.values[known], ids
-
-
-def _drop_rare(X: pd.DataFrame, X_target: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    shown = np.count_nonzero(X.to_numpy(), axis=0)
-    rare = [str(name) for name, count in zip(X.columns, shown, strict=True) if count < LEAST_SHOWN]
-    if not rare:
-        return X, X_target
-    notes.append(f"Left out, as hardly a labelled source row shows them: {', '.join(rare)}.")
-    if len(rare) == X.shape[1]:
-        raise ValueError("The source shows values in too few rows of every column: give more rows.")
-    return X.drop(columns=rare), X_target.drop(columns=rare)
-
-
-def _complete(
-    X: pd.DataFrame,
-    X_target: pd.DataFrame,
-    always_recorded: Sequence[str],
-    column_groups: Sequence[Sequence[str]],
-    anchors: Sequence[str],
-    notes: list[str],
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return what is known of the columns that are left, sets of columns that are never lost among it."""
-    left = set(X.columns)
-    always, chosen = ([name for name in names if name in left] for names in (always_recorded, anchors))
-    together = [kept for group in column_groups if len(kept := [name for name in group if name in left]) > 1]
-    named = {*always, *chosen, *(name for group in together for name in group)}
-    for found in complete_one_hot(X, X_target[X.columns], [name for name in X.columns if name not in named]):
-        always += found
-        notes.append(
-            f"{', '.join(found)}: every row of both tables has exactly one of them, so they are never lost and are "
-            "treated as always recorded."
-        )
-    return always, together, chosen
-
-
 def _check(X: pd.DataFrame, X_target: pd.DataFrame, known: Known, seed: int, notes: list[str]) -> UCARReport | None:
     logger.info("Testing whether values are lost at random")
     try:
@@ -305,8 +263,10 @@ def _test(
 ) -> LabelTest:
     X, y, groups = labelled
     values = read_further_labels(y, label, labels.classes)
+    if len(values) != len(X):
+        raise ValueError(f"labelled has {len(values)} labels, expected one per row, {len(X)}.")
     given = ~np.isnan(values)
-    rows, values = X[list(columns)][given].reset_index(drop=True), values[given]
+    rows, values = take_columns(X, list(columns))[given].reset_index(drop=True), values[given]
     if len(values) < LEAST:
         raise ValueError(
             f"Only {len(values)} target rows have labels, expected at least {LEAST}: label more, or leave them out."

@@ -23,9 +23,11 @@ from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from dams._files import whole_file, write_json
+from dams._validation import refuse_unusable
 from dams.estimators.closed_form import ClosedFormRegressor
 from dams.two_files.adapting import Adaptation
 from dams.two_files.encoding import encoded_names
+from dams.two_files.preparing import take_columns
 
 FORMAT, VERSION = "dams model", 1
 KINDS = ("linear", "logistic", "boosting")
@@ -110,10 +112,8 @@ class FileModel:
 
     def predict(self, X: pd.DataFrame) -> Array:
         """Predict labels of rows with the columns that the model takes; of two classes the second's probability."""
-        missing = [name for name in self.columns if name not in X.columns]
-        if missing:
-            raise ValueError(f"The table has no column {missing[0]!r}, which the model takes.")
-        rows = X[self.columns]
+        rows = take_columns(X, self.columns)
+        refuse_unusable(rows, name="X")
         if self.kind == "boosting":
             each = [m.predict_proba(rows)[:, 1] if self.classes else m.predict(rows) for m in self.members]
             return np.mean(each, axis=0)

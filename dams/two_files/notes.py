@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from dams.estimators._doubts import warn_of_codes
 from dams.relative import RelativeMissingness
 from dams.two_files.naming import as_option, listed
 from dams.two_files.reading import Pair
@@ -26,7 +28,17 @@ def notes_on(pair: Pair) -> list[str]:
         notes.append(
             f"Every row has exactly one of {_quoted(flags)}: taken for levels of a category that is always recorded."
         )
-    return [*notes, *notes_on_unseen(pair.unseen, pair.names[1])]
+    return [*notes, *_notes_on_codes(pair), *notes_on_unseen(pair.unseen, pair.names[1])]
+
+
+def _notes_on_codes(pair: Pair) -> list[str]:
+    """Return the doubt about whole numbers, be they floats, that look like codes of categories."""
+    X = pair.X_source.drop(columns=pair.always_recorded)
+    whole = [name for name in X.columns if (X[name].to_numpy() % 1 == 0).all()]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_codes(X[whole].astype(np.int64), whole, np.zeros(len(whole), dtype=bool))
+    return [str(warning.message) for warning in caught]
 
 
 def notes_on_unseen(unseen: Mapping[str, Mapping[str, int]], file: str) -> list[str]:

@@ -56,7 +56,16 @@ class OneFile:
         if encoding is None:
             for name in words:
                 refuse_no_category(words[name], name, self.file)
+            for name in ids:
+                self._refuse_no_id(found.words[name], name)
         return ReadFile(self.file.name, found, words, pd.Series(found.words[ids[0]], name=groups) if ids else None)
+
+    def _refuse_no_id(self, ids: pd.Categorical, name: str) -> None:
+        if count := int((ids.codes < 0).sum()):
+            raise ValueError(
+                f"{self.file} has {count:,} empty fields in column {name!r}, which says which rows belong together "
+                "(--groups): give a row that stands alone an id of its own."
+            )
 
     def read_labels(self, labels: Collection[str], n_rows: int) -> pd.DataFrame:
         """Read those labels that the file has, as numbers or text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -264,6 +265,10 @@ def _refuse_other_columns(source: tuple[TableFile, list[str]], target: tuple[Tab
     ]
     lists = [f"only {path} has {', '.join(map(repr, names[:20]))}" for path, names in alone if names]
     if lists:
+        alike = {name: other for name in alone[0][1] for other in alone[1][1] if _folded(name) == _folded(other)}
+        if alike:
+            name, other = next(iter(alike.items()))
+            lists.append(f"{name!a} and {other!a} differ in case, spaces or the code of a letter, rename one")
         option = as_option("--label", [name for _, names in alone for name in names], most=20)
         raise ValueError(
             f"Both files must have the same columns, but {'; '.join(lists)}. Leave out labels and identifiers "
@@ -271,6 +276,10 @@ def _refuse_other_columns(source: tuple[TableFile, list[str]], target: tuple[Tab
         )
     if not source[1]:
         raise ValueError(f"{source[0]} has no column left to compare; leave out fewer with --label.")
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).strip().casefold()
 
 
 def _refuse_mixed(source: ReadFile, target: ReadFile) -> None:

@@ -286,3 +286,36 @@ def test_rounding_is_no_difference():
     found = run(source, source.drop(columns="y"))
     assert not found.adapted
     assert ", 0 less than 'linear source' (gain with 95 % interval: 0 to 0)." in found.why
+
+
+def test_tables_and_names_that_do_not_go_together_are_refused():
+    source, target, y = hospitals(600)
+    X = source.drop(columns="y")
+    cases = [
+        ({"X_source": X.to_numpy()}, "X_source must be a DataFrame, as columns are matched by name; got ndarray"),
+        ({"X_source": X.rename(columns={"a": 0})}, "X_source has a column 0: names must be text"),
+        ({"X_target": target.drop(columns="a")}, r"Not in the target: \['a'\]"),
+        (
+            {"X_target": target.assign(a2=1.0).rename(columns={"a2": "b"})[[*"abcd", "b"]]},
+            "X_target has more than one",
+        ),
+        ({"y_source": source["y"][:500]}, "y_source has 500 labels, expected one per row of X_source, 600"),
+        ({"groups": [1, 2]}, "groups"),
+        ({"always_recorded": ["aa"]}, "always_recorded names 'aa', which is no column"),
+        ({"anchors": ["aa"]}, "anchors names 'aa', which is no column"),
+        ({"column_groups": [["a", "bb"]]}, "column_groups names 'bb', which is no column"),
+        ({"always_recorded": "a"}, "always_recorded must be a list of columns"),
+        ({"labelled": (target.drop(columns="a"), y, None)}, "The table has no column 'a', which the model takes"),
+        ({"labelled": (target, y[:100], None)}, "labelled has 100 labels, expected one per row, 600"),
+    ]
+    given = {"X_source": X, "y_source": source["y"], "X_target": target, "model": "linear"}
+    for change, message in cases:
+        with pytest.raises((ValueError, TypeError), match=message):
+            adapt(**{**given, **change})
+    with pytest.raises(ValueError, match="The table has no column 'a', which the model takes"):
+        adapt(**given).predict(target.drop(columns="a"))
+
+
+def test_a_reordered_target_gives_the_same():
+    source, target, _ = hospitals(600)
+    assert run(source, target[target.columns[::-1]]).why == run(source, target).why

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import unicodedata
 
 import numpy as np
 import pandas as pd
@@ -308,7 +309,7 @@ def test_rows_are_grouped_by_a_column_that_one_file_may_lack(domains, compare):
     code, told = compare(source, target, "--groups", "aeg")
     assert code == 2 and "neither file has a column 'aeg' to group rows by; did you mean 'age'?" in told
     code, told = compare(source.assign(patient=[None] + [1, 2] * 999 + [3]), target, "--groups", "patient")
-    assert code == 2 and "groups has no id in 1 rows" in told
+    assert code == 2 and "source.csv has 1 empty fields in column 'patient', which says which rows belong" in told
     code, told = compare(source, target, "--always-recorded", "sex")
     assert code == 2 and "--always-recorded names 'sex', which is no column" in told
 
@@ -419,3 +420,20 @@ def test_letters_of_an_older_program_are_refused_with_a_command_that_can_be_past
     path.write_bytes("Größe;Alter\n1,5;60\n".encode("latin-1"))
     assert main(["compare", str(path), str(path)]) == 2
     assert f"`iconv -f latin1 -t utf-8 '{path}' > new.csv`" in capsys.readouterr().err
+
+
+def test_codes_of_categories_are_doubted(domains, compare):
+    rng = np.random.default_rng(0)
+    source, target = (table.assign(unit=rng.integers(0, 5, len(table)).astype(float)) for table in domains)
+    said = "The whole numbers from 0 on in column 'unit' look like codes of categories"
+    assert said in compare(source, target)[1]
+    assert said not in compare(source, target, "--always-recorded", "unit")[1]
+
+
+def test_names_that_are_nearly_the_same_are_one_column(domains, compare):
+    source, target = domains
+    told = compare(source.rename(columns={"pulse": " Pulse"}), target)[1]
+    assert "' Pulse' and 'pulse' differ in case, spaces or the code of a letter, rename one" in told
+    other = {"pulse": "Größe"}, {"pulse": unicodedata.normalize("NFD", "Größe")}
+    told = compare(source.rename(columns=other[0]), target.rename(columns=other[1]))[1]
+    assert r"'Gr\xf6\xdfe' and 'Gro\u0308\xdfe' differ" in told

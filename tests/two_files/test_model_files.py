@@ -46,6 +46,8 @@ def test_a_file_predicts_as_the_model_does(tmp_path, kind, label):
     read = read_model(tmp_path / "model")
     np.testing.assert_allclose(read.predict(target[target.columns[::-1]]), made.predict(target), rtol=1e-12)
     assert (read.kind, read.choice, read.adapted, read.classes) == (kind, made.choice, made.adapted, made.classes)
+    with pytest.raises(ValueError, match="X contains NaN in column 'a'"):
+        read.predict(target.assign(a=np.nan))
     with pytest.raises(ValueError, match="has no column 'a', which the model takes"):
         read.predict(target.drop(columns="a"))
 
