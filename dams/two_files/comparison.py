@@ -19,12 +19,12 @@ from dams.diagnostics import UCARReport, prepare_check
 from dams.estimators._doubts import warn_of_marks
 from dams.relative import RelativeMissingness, estimate_relative_missingness
 from dams.two_files.columns import columns_of, parts_of
+from dams.two_files.compare_text import describe
 from dams.two_files.naming import as_option
 from dams.two_files.notes import notes_on, notes_on_flags
 from dams.two_files.presence import presence_by_anchor
 from dams.two_files.reading import Pair, read_pair
 from dams.two_files.verdict import Verdict, advise, headline, judge
-from dams.two_files.words import describe
 
 logger = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page: one file that needs no other."""
-        from dams.two_files.page import render
+        from dams.two_files.compare_page import render
 
         return render(self)
 
