@@ -37,6 +37,10 @@ from dams.two_files.target_labels import LEAST, LabelTest, compare_on_labels
 logger = logging.getLogger(__name__)
 
 Array = np.ndarray
+MEND = (
+    "Mend or leave out what is suspect, name what is always recorded, lost together, or what loss depends on "
+    "(anchors), or label some target rows."
+)
 # Differences below this share of a risk are errors of rounding.
 ROUNDING = 1e-9
 
@@ -215,7 +219,7 @@ def adapt(
             why += f" {describe_doubt(doubtful, label)}" if doubtful else ""
         chosen = fitted[choice]
         sensitivity = judged.sensitivity(rival) if "linear" in rival else None
-    notes += dict.fromkeys(f"Note: {warning.message}" for warning in caught if _is_news(warning))
+    notes += dict.fromkeys(f"Note: {warning.message}" for warning in caught if _is_news(warning, why))
     return Adaptation(
         choice=choice,
         adapted=not choice.endswith(SOURCE),
@@ -233,9 +237,10 @@ def adapt(
     )
 
 
-def _is_news(warning: Any) -> bool:
+def _is_news(warning: Any, why: str) -> bool:
     """Whether a warning says something that the result does not say anyway."""
-    return issubclass(warning.category, UserWarning) and "signed estimate is too noisy" not in str(warning.message)
+    said = str(warning.message)
+    return issubclass(warning.category, UserWarning) and "signed estimate is too noisy" not in said and said not in why
 
 
 def _check(X: pd.DataFrame, X_target: pd.DataFrame, known: Known, seed: int, notes: list[str]) -> UCARReport | None:
@@ -312,12 +317,12 @@ def _decide(
             "which none can. Labels may follow what was recorded rather than what is true, or relate to the covariates "
             "in another way in the target: label some target rows (--target-labels) to see."
         )
+    rejected = ""
+    if report is not None and report.rejected:
+        rejected = f"values are not lost at random (suspect: {', '.join(report.suspects[:5])}), so that the gain"
     if shown["difference_upper"] >= 0:
-        return kept, f"{keep}: nothing that is adapted is expected to be better beyond doubt. {gain}."
-    if report is not None and report.rejected and not insist:
-        return kept, (
-            f"{keep}: values are not lost at random (suspect: {', '.join(report.suspects[:5])}), so that the gain "
-            f"can't be relied on. {gain}, if they were. Mend or leave out what is suspect, name what is always "
-            "recorded, lost together, or what loss depends on (anchors), or label some target rows."
-        )
+        why = f"{keep}: nothing that is adapted is expected to be better beyond doubt. {gain}."
+        return kept, f"{why} But {rejected} may be another. {MEND}" if rejected else why
+    if rejected and not insist:
+        return kept, f"{keep}: {rejected} can't be relied on. {gain}, if they were. {MEND}"
     return rival, f"Adapted: {gain}."

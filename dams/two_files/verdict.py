@@ -92,14 +92,14 @@ def advise(found: Comparison) -> list[str]:
             )
         steps.append(
             "`dams adapt SOURCE TARGET --label Y --out FILE` does so, and estimates what is gained before you rely on "
-            "it. It takes the options of this command, but leaves columns out with --leave-out."
+            "it. It takes the options of this command, but leaves columns out with `--leave-out`."
         )
         if not _checked(found):
             steps.append("First give more rows or columns: whether values are lost at random could not be checked.")
     mix = [name for name in found.columns.index[found.columns["mix_differs"]] if name not in found.anchors]
     if mix:
         steps.append(
-            f"What depends on {listed(mix)} differs too, and is taken for loss: name such columns with --anchors "
+            f"What depends on {listed(mix)} differs too, and is taken for loss: name such columns as anchors "
             f"({as_option('--anchors', mix)}), and rows are weighted to the target's population."
         )
     return steps
@@ -128,10 +128,10 @@ def _advise_after_rejection(found: Comparison) -> list[str]:
             f"these, say so ({as_option('--anchors', mix)})."
         )
     elif not found.anchors:
-        steps.append("If loss depends on what is always recorded, such as age, sex or site: --anchors.")
+        steps.append("If loss depends on what is always recorded, such as age, sex or site: `--anchors`.")
     steps.append(
-        "If columns are lost together, as all values of a blood sample are: --column-group"
-        + ("." if found.has_groups else "; if several rows belong to one patient: --groups.")
+        "If columns are lost together, as all values of a blood sample are: `--column-group`"
+        + ("." if found.has_groups else "; if several rows belong to one patient: `--groups`.")
     )
     worst = report.largest_departure
     if worst is not None and 1 / SMALL <= worst.effect <= SMALL:

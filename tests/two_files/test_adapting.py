@@ -231,6 +231,7 @@ def test_labels_that_follow_what_was_recorded_keep_the_source_model():
     found = adapt(source, source["a"] + source["b"] + rng.normal(size=3_000), target, model="linear")
     assert not found.adapted
     assert "below zero, which none can" in found.why
+    assert not [note for note in found.notes if note.removeprefix("Note: ") in found.why]
 
 
 def test_a_value_that_hardly_a_row_has_is_not_predicted():
@@ -319,3 +320,17 @@ def test_tables_and_names_that_do_not_go_together_are_refused():
 def test_a_reordered_target_gives_the_same():
     source, target, _ = hospitals(600)
     assert run(source, target[target.columns[::-1]]).why == run(source, target).why
+
+
+def test_a_doubtful_gain_of_tables_that_reject_names_the_way_out():
+    """Panels that nobody named: neither is the gain sure, nor is it the gain of named ones."""
+    row = {"estimate": 1.0, "standard_error": 0.1, "difference": -0.01}
+    table = pd.DataFrame([{**row, "difference_lower": -0.1, "difference_upper": 0.1}], index=["linear closed form"])
+    compared = SimpleNamespace(
+        table=table, reference="linear source", loss="squared", confidence=0.95, contradicted=False
+    )
+    report = SimpleNamespace(rejected=True, suspects=["a", "b"])
+    choice, why = _decide(compared, "linear closed form", report, None, insist=False)
+    assert choice == "linear source"
+    assert "better beyond doubt" in why
+    assert "not lost at random (suspect: a, b), so that the gain may be another. Mend or leave out" in why
