@@ -80,7 +80,7 @@ def run_one(way: str, folder: Path) -> tuple[float, float, float]:
         compare_files(*(folder / name for name in FILES))
     elif way.startswith("compare, "):
         kind = way.removeprefix("compare, ")
-        compare_files(*(folder / f"{kind} {name}" for name in FILES), labels=["y"], groups="id")
+        compare_files(*(folder / f"{kind} {name}" for name in FILES), left_out=["y"], groups="id")
     else:
         # Kept, as both tables are there when they are compared.
         _tables = [READERS[way](folder / name) for name in FILES]

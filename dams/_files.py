@@ -27,6 +27,11 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     try:
         yield partial
         os.replace(partial, path)
+    except OSError as error:
+        # A full disk has no name.
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
     finally:
         partial.unlink(missing_ok=True)
 

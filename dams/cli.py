@@ -34,6 +34,10 @@ def main(arguments: list[str] | None = None) -> int:
         # Who reads has had enough, as `head` has; what is left to write goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        # Files appear whole or not at all, so that there is nothing to tidy up.
+        print(f"\n`dams {given.command}` was interrupted.", file=sys.stderr)
+        return 128 + signal.SIGINT
     except Refused as refusal:
         print(refusal, file=sys.stderr)
     except ModuleNotFoundError as error:

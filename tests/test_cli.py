@@ -242,3 +242,12 @@ def test_what_is_not_installed_is_named():
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert answer.returncode == 1
     assert answer.stderr.startswith("`dams check` needs pydantic, which is not installed: `pip install --editable")
+
+
+def test_an_interruption_is_a_line(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dams.two_files.comparison.read_pair", interrupted)
+    assert main(["compare", "a.csv", "b.csv"]) == 130
+    assert capsys.readouterr().err == "\n`dams compare` was interrupted.\n"

@@ -65,3 +65,8 @@ def test_results_are_put_in_place_whole(tmp_path, monkeypatch, name):
         WRITERS[name](tmp_path)
     assert (tmp_path / name).read_text() == "old"
     assert not np.any([path.suffix == ".partial" for path in tmp_path.iterdir()])
+
+
+def test_a_full_disk_is_named_with_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"No space left on device: .*a\.csv"), whole_file(tmp_path / "a.csv"):
+        raise OSError(28, "No space left on device")

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from dams.commands._common import Refused
+
+if TYPE_CHECKING:
+    from dams.two_files.reading import Table
 
 FILES = "CSV with a header line, also packed by gzip or zip, or Parquet; - is standard input"
 
@@ -25,7 +32,7 @@ def add_reading(parser: argparse.ArgumentParser, *, left_out: str = "--label", w
     parser.add_argument(
         left_out,
         action="extend",
-        dest="left_out",
+        dest="leave_out",
         help=f"columns to leave out, in whichever file they are: {what}identifiers",
         **several,
     )
@@ -42,6 +49,11 @@ def add_reading(parser: argparse.ArgumentParser, *, left_out: str = "--label", w
         "--column-group", action="append", help="columns that are lost together; once per group", **several
     )
     parser.add_argument("--groups", metavar="COLUMN", help="column that says which rows belong together: patients")
+    add_dialect(parser)
+
+
+def add_dialect(parser: argparse.ArgumentParser) -> None:
+    """Add how files are written."""
     parser.add_argument(
         "--nan-as-zero", action="store_true", help="an empty field among numbers is a lost value, like a 0"
     )
@@ -54,7 +66,7 @@ def add_reading(parser: argparse.ArgumentParser, *, left_out: str = "--label", w
 def reading(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options as `dams.two_files.reading.read_pair` takes them."""
     return {
-        "labels": given.left_out,
+        "left_out": given.leave_out,
         "always_recorded": given.always_recorded,
         "anchors": given.anchors,
         "column_groups": given.column_group,
@@ -65,9 +77,33 @@ def reading(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def shown_progress() -> Iterator[None]:
+    """Show what is being done, a line per step, where somebody looks at a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    logger, handler = logging.getLogger("dams.two_files"), logging.StreamHandler(sys.stderr)
+    before = logger.level
+    handler.setFormatter(logging.Formatter("%(message)s …"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
 def refuse(error: Exception) -> Refused:
     """Return the refusal of a command in which --label is what to predict, and --leave-out leaves columns out."""
     return Refused(str(error).replace("--label", "--leave-out"))
+
+
+def refuse_no_groups(given: argparse.Namespace, table: Table) -> None:
+    """Refuse a file without the column that says which of its rows belong together."""
+    if given.groups is not None and table.ids is None:
+        raise Refused(f"{given.file} has no column {given.groups!r} to group rows by (--groups).")
 
 
 def _separator(text: str) -> str:

@@ -7,13 +7,27 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dams.commands._common import Refused, seed
-from dams.commands._two_files import FILES, add_files, add_reading, reading, refuse
+from dams.commands._common import Refused, refuse_outputs, seed
+from dams.commands._two_files import (
+    FILES,
+    add_dialect,
+    add_files,
+    add_reading,
+    reading,
+    refuse,
+    refuse_no_groups,
+    shown_progress,
+)
 
 if TYPE_CHECKING:
     from dams.two_files.adapting import Adaptation
     from dams.two_files.reading import Pair
 
+# Options that need rows, or that summaries were made with.
+OF_ROWS = (
+    *("label", "leave_out", "out", "page", "target_labels", "adapt_if_rejected"),
+    *("always_recorded", "anchors", "column_group", "groups", "nan_as_zero"),
+)
 EXIT_CODES = """exit codes, a contract for scripts:
   0   a model was chosen, adapted or not: the first line of the output, and "adapted" in the model file, say which
   2   an error: of the command line, of a file, or of the program; the message is on standard error
@@ -62,17 +76,19 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     predict.add_argument("file", help=f"rows to predict: {FILES}")
     predict.add_argument("--out", required=True, metavar="FILE", help="write predictions as CSV")
     predict.add_argument("--groups", metavar="COLUMN", help="column to repeat beside the predictions: patients")
-    predict.add_argument("--nan-as-zero", action="store_true", help="an empty field among numbers is a lost value")
-    predict.add_argument("--separator", help="character between fields (default: recognised)")
-    predict.add_argument("--decimal", choices=(".", ","), help="mark of decimals (default: recognised)")
+    add_dialect(predict)
     predict.set_defaults(do=_predict, error_code=2)
 
 
 def _adapt(given: argparse.Namespace) -> int:
+    outputs = {"--out": given.out, "--model-file": given.model_file, "--page": given.page}
+    refuse_outputs(outputs, given.source, given.target, given.target_labels)
     try:
-        if all(str(path).endswith(".json") for path in (given.source, given.target)):
-            return _from_summaries(given)
-        return _from_files(given)
+        summaries = [path for path in (given.source, given.target) if path.endswith(".json")]
+        if len(summaries) == 1:
+            raise Refused(f"{summaries[0]} is a summary and the other file is not: give two files or two summaries.")
+        with shown_progress():
+            return _from_summaries(given) if summaries else _from_files(given)
     except (ValueError, OSError) as error:
         raise refuse(error) from None
 
@@ -80,6 +96,7 @@ def _adapt(given: argparse.Namespace) -> int:
 def _from_files(given: argparse.Namespace) -> int:
     from dams.two_files.adapting import adapt
     from dams.two_files.model_files import FileModel
+    from dams.two_files.notes import notes_on
     from dams.two_files.reading import read_pair
 
     if given.label is None:
@@ -91,7 +108,7 @@ def _from_files(given: argparse.Namespace) -> int:
         import_module("jinja2")
     if given.model_file is not None and given.model in ("boosting", "auto"):
         import_module("skops")
-    options = {**reading(given), "labels": [given.label, *given.left_out]}
+    options = {**reading(given), "labels": [given.label]}
     pair = read_pair(given.source, given.target, **options)
     if given.label not in pair.labels_source:
         raise Refused(f"{given.source} has no column {given.label!r}, the label: give the labelled file first.")
@@ -109,10 +126,10 @@ def _from_files(given: argparse.Namespace) -> int:
         labelled=_labelled(given, pair, options),
         adapt_if_rejected=given.adapt_if_rejected,
         random_state=given.seed,
-        notes=_notes(pair),
+        notes=notes_on(pair),
     )
     if given.model_file is not None:
-        FileModel.of(found, file_columns=pair.columns, encoding=pair.encoding).write(given.model_file)
+        FileModel.of(found, encoding=pair.encoding).write(given.model_file)
     if given.out is not None:
         _write_predictions(given.out, found.predict(pair.X_target), found.label, found.classes, pair.ids_target)
     if given.page is not None:
@@ -134,26 +151,6 @@ def _labelled(given: argparse.Namespace, pair: Pair, options: dict[str, Any]) ->
     if given.label in pair.labels_target and pair.labels_target[given.label].notna().any():
         return pair.X_target, pair.labels_target[given.label], pair.ids_target
     return None
-
-
-def _notes(pair: Pair) -> list[str]:
-    """Return what reading did to the columns."""
-    notes = []
-    if pair.never_lost:
-        notes.append(
-            f"Never lost in either file, and so treated as always recorded, whatever their mix: "
-            f"{', '.join(pair.never_lost)}."
-        )
-    return [*notes, *_unseen(pair.unseen)]
-
-
-def _unseen(unseen: dict[str, dict[str, int]]) -> list[str]:
-    """Return a sentence per column with levels that the source never has."""
-    notes = []
-    for name, levels in unseen.items():
-        shown = ", ".join(f"{level} ({rows:,} rows)" for level, rows in list(levels.items())[:5])
-        notes.append(f"Levels of {name} that the source never has count as lost: {shown}.")
-    return notes
 
 
 def _write_predictions(path: str, values: Any, label: str, classes: Any, ids: Any) -> None:
@@ -184,6 +181,12 @@ def _from_summaries(given: argparse.Namespace) -> int:
 
     if given.model_file is None:
         raise Refused("Summaries hold no rows to predict: name a file for the model with --model-file.")
+    if unused := [f"--{name.replace('_', '-')}" for name in OF_ROWS if getattr(given, name)]:
+        raise Refused(
+            f"Summaries hold no rows, and say themselves what is known of columns: leave out {', '.join(unused)}."
+        )
+    if given.model not in ("linear", "auto"):
+        raise Refused(f"Summaries give a linear model: leave out --model {given.model}.")
     source, target = read_summary(given.source), read_summary(given.target)
     fitted = fit_from_summaries(source, target)
     assert source.label is not None
@@ -199,11 +202,14 @@ def _from_summaries(given: argparse.Namespace) -> int:
 
 def _predict(given: argparse.Namespace) -> int:
     from dams.two_files.model_files import read_model
+    from dams.two_files.notes import notes_on_unseen
     from dams.two_files.reading import read_one
 
+    refuse_outputs({"--out": given.out}, given.model, given.file)
     try:
         if not Path(given.model).is_file():
-            raise Refused(f"{given.model} does not exist: name a file that `dams adapt --model-file` wrote.")
+            what = "is a folder" if Path(given.model).is_dir() else "does not exist"
+            raise Refused(f"{given.model} {what}: name a file that `dams adapt --model-file` wrote.")
         model = read_model(given.model)
         table = read_one(
             given.file,
@@ -214,11 +220,12 @@ def _predict(given: argparse.Namespace) -> int:
             separator=given.separator,
             decimal=given.decimal,
         )
+        refuse_no_groups(given, table)
         _write_predictions(given.out, model.predict(table.X), model.label, model.classes, table.ids)
     except (ValueError, OSError) as error:
         raise Refused(error) from None
     kind = "adapted" if model.adapted else "not adapted"
     print(f"{len(table.X):,} rows predicted with {model.choice!r}, which is {kind}.")
-    for note in _unseen(table.unseen):
+    for note in notes_on_unseen(table.unseen, given.file):
         print(note)
     return 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dams.commands._common import Refused, seed
-from dams.commands._two_files import add_files, add_reading, reading
+from dams.commands._common import Refused, refuse_outputs, seed
+from dams.commands._two_files import add_files, add_reading, reading, shown_progress
 
 EXIT_CODES = """exit codes, a contract for scripts:
   0   no shift found
@@ -49,8 +49,11 @@ def _compare(given: argparse.Namespace) -> int:
     outputs = {kind: file for kind in ("json", "csv", "html") if (file := getattr(given, kind)) is not None}
     if list(outputs.values()).count("-") > 1:
         raise Refused("Only one of --json, --csv and --html can go to standard output; name files for the others.")
+    refuse_outputs({f"--{kind}": file for kind, file in outputs.items()}, given.source, given.target)
     try:
-        found = compare_files(given.source, given.target, alpha=given.alpha, random_state=given.seed, **reading(given))
+        with shown_progress():
+            options = {"alpha": given.alpha, "random_state": given.seed, **reading(given)}
+            found = compare_files(given.source, given.target, **options)
         make = {"json": found.to_json, "csv": lambda: found.to_frame().to_csv(), "html": found.to_html}
         texts = {kind: make[kind]() for kind in outputs}
         for kind, file in outputs.items():

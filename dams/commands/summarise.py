@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dams.commands._common import Refused
-from dams.commands._two_files import FILES, add_reading, reading, refuse
+from dams.commands._common import Refused, refuse_outputs
+from dams.commands._two_files import FILES, add_reading, reading, refuse, refuse_no_groups
 
 if TYPE_CHECKING:
     from dams.two_files.reading import Table
@@ -50,6 +50,7 @@ def _cell(text: str) -> int:
 
 
 def _summarise(given: argparse.Namespace) -> int:
+    refuse_outputs({"--out": given.out}, given.file)
     try:
         notes, made = _make(given)
     except (ValueError, OSError) as error:
@@ -73,19 +74,22 @@ def _make(given: argparse.Namespace) -> tuple[list[str], dict[str, TableSummary]
     from dams.two_files.summaries import summarise
 
     options = reading(given)
-    labels = [name for name in (given.label, *given.left_out, *given.anchors) if name is not None]
-    further = {name: options[name] for name in ("groups", "nan_as_zero", "separator", "decimal")}
+    labels = [name for name in (given.label, *given.anchors) if name is not None]
+    further = {name: options[name] for name in ("left_out", "groups", "nan_as_zero", "separator", "decimal")}
     table = read_one(given.file, labels=labels, **further)
     for name in (given.label, *given.anchors):
         if name is not None and name not in table.labels:
             what = "the label" if name == given.label else "an anchor"
             raise Refused(f"{given.file} has no column {name!r}, {what}.")
-    read = None if given.label is None else read_labels(table.labels[given.label], given.label)
+    refuse_no_groups(given, table)
+    read = None if given.label is None else read_labels(table.labels[given.label], given.label, as_numbers=True)
     always = expand(options["always_recorded"], table.columns, table.encoding, option="--always-recorded")
     together = [
         expand(names, table.columns, table.encoding, option="--column-group") for names in options["column_groups"]
     ]
     notes: list[str] = []
+    if read is not None and read.classes is not None:
+        notes.append(f"Label {given.label!r} is text: {read.classes[1]!r} counts as 1, {read.classes[0]!r} as 0.")
     made: dict[str, TableSummary] = {}
     for level, rows in _levels(table, given.anchors).items():
         chosen = rows if read is None else rows & read.known

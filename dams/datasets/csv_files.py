@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -161,7 +162,7 @@ def _rows(path: PathLike, separator: str) -> Iterator[tuple[int, list[str]]]:
         except UnicodeDecodeError:
             raise ValueError(
                 f"{path} is not UTF-8 text. Save it as UTF-8 (in a spreadsheet: CSV UTF-8); for a file of an older "
-                f"program `iconv -f latin1 -t utf-8 {Path(str(path)).name} > new.csv` may do."
+                f"program `iconv -f latin1 -t utf-8 {shlex.quote(str(path))} > new.csv` may do."
             ) from None
         except csv.Error as error:
             raise ValueError(

@@ -10,7 +10,7 @@ import numpy as np
 import dams
 from dams._page import make_environment
 from dams.two_files.adapting import Adaptation
-from dams.two_files.page import coded
+from dams.two_files.compare_page import coded
 from dams.two_files.verdict import CANT_SEE
 
 LOSSES = {"squared": "mean squared error", "brier": "Brier score"}

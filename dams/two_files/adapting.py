@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,12 +29,20 @@ from dams.sensitivity import Sensitivity
 from dams.two_files.candidates import SOURCE, Kind, Known, families, make_candidates
 from dams.two_files.judging import Fitted, Judged
 from dams.two_files.labels import Labels, read_further_labels, read_labels
-from dams.two_files.one_hot import complete_one_hot
-from dams.two_files.target_labels import LabelTest, compare_on_labels
+from dams.two_files.notes import notes_on_flags
+from dams.two_files.preparing import check_tables, complete_knowledge, drop_rare, labelled_rows, take_columns
+from dams.two_files.recorded_outcome import columns_that_tell_the_label, describe_doubt
+from dams.two_files.target_labels import LEAST, LabelTest, compare_on_labels
+
+logger = logging.getLogger(__name__)
 
 Array = np.ndarray
-# Source rows that must show a value of a column for it to be used: it has to be seen wherever rows are divided.
-LEAST_SHOWN = 20
+MEND = (
+    "Mend or leave out what is suspect, name what is always recorded, lost together, or what loss depends on "
+    "(anchors), or label some target rows."
+)
+# Differences below this share of a risk are errors of rounding.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +94,7 @@ class Adaptation:
 
     def predict(self, X: pd.DataFrame) -> Array:
         """Predict labels of target rows; of two classes the probability of the second."""
-        return predict_with(self.model, X[self.columns])
+        return predict_with(self.model, take_columns(X, self.columns))
 
     @property
     def gain(self) -> tuple[float, float, float]:
@@ -176,17 +185,23 @@ def adapt(
     >>> adapt(source, y[:6_000], target, model="linear").choice
     'linear closed form'
     """
-    labels = read_labels(y_source, label)
+    labels = read_labels(y_source, label, as_numbers=model == "linear")
     kinds = families(model, classes=labels.classes is not None)
+    X_target = check_tables(X_source, len(labels.values), X_target, groups, always_recorded, column_groups, anchors)
     notes = list(notes)
-    X, y, ids = _labelled_rows(X_source, labels, groups, label, notes)
-    X, X_target = _drop_rare(X, X_target, notes)
+    if kinds == ["linear"] and labels.classes is not None:
+        notes.append(f"Label {label!r} is text: {labels.classes[1]!r} is predicted as 1, {labels.classes[0]!r} as 0.")
+    X, y, ids = labelled_rows(X_source, labels, groups, label, notes)
+    X, X_target = drop_rare(X, X_target, notes)
     known = Known(
-        *_complete(X, X_target, always_recorded, column_groups, anchors, notes), groups=ids, groups_target=groups_target
+        *complete_knowledge(X, X_target, always_recorded, column_groups, anchors, notes),
+        groups=ids,
+        groups_target=groups_target,
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         relative = estimate_relative_missingness(X, X_target, **known.structure)
+        notes += notes_on_flags(X, X_target, relative)
         report = _check(X, X_target, known, random_state, notes)
         # A linear model takes the codes of two classes as numbers.
         classes = labels.classes is not None and kinds != ["linear"]
@@ -199,9 +214,12 @@ def adapt(
         if labelled is not None:
             test = _test(labelled, fitted, rival, compared, label, labels, X.columns)
         choice, why = _decide(compared, rival, report, test, insist=adapt_if_rejected)
+        if choice == rival and not (test is not None and test.bears_out):
+            doubtful = columns_that_tell_the_label(X, y, ids, known.always_recorded)
+            why += f" {describe_doubt(doubtful, label)}" if doubtful else ""
         chosen = fitted[choice]
         sensitivity = judged.sensitivity(rival) if "linear" in rival else None
-    notes += dict.fromkeys(f"Note: {warning.message}" for warning in caught if _is_news(warning))
+    notes += dict.fromkeys(f"Note: {warning.message}" for warning in caught if _is_news(warning, why))
     return Adaptation(
         choice=choice,
         adapted=not choice.endswith(SOURCE),
@@ -219,55 +237,14 @@ def adapt(
     )
 
 
-def _is_news(warning: Any) -> bool:
+def _is_news(warning: Any, why: str) -> bool:
     """Whether a warning says something that the result does not say anyway."""
-    return issubclass(warning.category, UserWarning) and "signed estimate is too noisy" not in str(warning.message)
-
-
-def _labelled_rows(
-    X: pd.DataFrame, labels: Labels, groups: Any, label: str, notes: list[str]
-) -> tuple[pd.DataFrame, Array, Any]:
-    known = labels.known
-    if not known.all():
-        notes.append(f"{(~known).sum():,} source rows without a label {label!r} were left out.")
-    ids = None if groups is None else np.asarray(groups)[known]
-    return X[known].reset_index(drop=True), labels.values[known], ids
-
-
-def _drop_rare(X: pd.DataFrame, X_target: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    shown = np.count_nonzero(X.to_numpy(), axis=0)
-    rare = [str(name) for name, count in zip(X.columns, shown, strict=True) if count < LEAST_SHOWN]
-    if not rare:
-        return X, X_target
-    notes.append(f"Left out, as hardly a labelled source row shows them: {', '.join(rare)}.")
-    if len(rare) == X.shape[1]:
-        raise ValueError("The source shows values in too few rows of every column: give more rows.")
-    return X.drop(columns=rare), X_target.drop(columns=rare)
-
-
-def _complete(
-    X: pd.DataFrame,
-    X_target: pd.DataFrame,
-    always_recorded: Sequence[str],
-    column_groups: Sequence[Sequence[str]],
-    anchors: Sequence[str],
-    notes: list[str],
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return what is known of the columns that are left, sets of columns that are never lost among it."""
-    left = set(X.columns)
-    always, chosen = ([name for name in names if name in left] for names in (always_recorded, anchors))
-    together = [kept for group in column_groups if len(kept := [name for name in group if name in left]) > 1]
-    named = {*always, *chosen, *(name for group in together for name in group)}
-    for found in complete_one_hot(X, X_target[X.columns], [name for name in X.columns if name not in named]):
-        always += found
-        notes.append(
-            f"{', '.join(found)}: every row of both tables has exactly one of them, so they are never lost and are "
-            "treated as always recorded."
-        )
-    return always, together, chosen
+    said = str(warning.message)
+    return issubclass(warning.category, UserWarning) and "signed estimate is too noisy" not in said and said not in why
 
 
 def _check(X: pd.DataFrame, X_target: pd.DataFrame, known: Known, seed: int, notes: list[str]) -> UCARReport | None:
+    logger.info("Testing whether values are lost at random")
     try:
         return check_ucar(X, X_target, random_state=seed, **known.structure)
     except ValueError as error:
@@ -291,8 +268,14 @@ def _test(
 ) -> LabelTest:
     X, y, groups = labelled
     values = read_further_labels(y, label, labels.classes)
+    if len(values) != len(X):
+        raise ValueError(f"labelled has {len(values)} labels, expected one per row, {len(X)}.")
     given = ~np.isnan(values)
-    rows, values = X[list(columns)][given].reset_index(drop=True), values[given]
+    rows, values = take_columns(X, list(columns))[given].reset_index(drop=True), values[given]
+    if len(values) < LEAST:
+        raise ValueError(
+            f"Only {len(values)} target rows have labels, expected at least {LEAST}: label more, or leave them out."
+        )
     names = rival, compared.reference
     losses = {name: np.square(values - predict_with(fitted[name], rows)) for name in names}
     return compare_on_labels(
@@ -309,12 +292,15 @@ def _decide(
 ) -> tuple[str, str]:
     """Return the candidate to take, and why."""
     row, kept = compared.table.loc[rival], compared.reference
-    low, high = (f"{-row[f'difference_{end}']:.4g}" for end in ("upper", "lower"))
-    more = "less" if row["difference"] <= 0 else "more"
+    # Where nothing differs both predict the same, but for the last digits.
+    digits = ROUNDING * abs(row["estimate"])
+    shown = {key: 0.0 if abs(row[key]) <= digits else row[key] for key in row.index if key.startswith("difference")}
+    low, high = (f"{-shown[f'difference_{end}'] + 0.0:.4g}" for end in ("upper", "lower"))
+    more = "less" if shown["difference"] <= 0 else "more"
     loss = compared.loss.replace("brier", "Brier")
     gain = (
         f"{rival!r} is expected to have a {loss} loss of {row['estimate']:.4g} in the target, "
-        f"{abs(row['difference']):.4g} {more} than {kept!r} (gain with {100 * compared.confidence:.4g} % interval: "
+        f"{abs(shown['difference']):.4g} {more} than {kept!r} (gain with {100 * compared.confidence:.4g} % interval: "
         f"{low} to {high})"
     )
     keep = f"Kept {kept!r}, which is not adapted"
@@ -331,12 +317,12 @@ def _decide(
             "which none can. Labels may follow what was recorded rather than what is true, or relate to the covariates "
             "in another way in the target: label some target rows (--target-labels) to see."
         )
-    if row["difference_upper"] >= 0:
-        return kept, f"{keep}: nothing that is adapted is expected to be better beyond doubt. {gain}."
-    if report is not None and report.rejected and not insist:
-        return kept, (
-            f"{keep}: values are not lost at random (suspect: {', '.join(report.suspects[:5])}), so that the gain "
-            f"can't be relied on. {gain}, if they were. Mend or leave out what is suspect, name what is always "
-            "recorded, lost together, or what loss depends on (anchors), or label some target rows."
-        )
+    rejected = ""
+    if report is not None and report.rejected:
+        rejected = f"values are not lost at random (suspect: {', '.join(report.suspects[:5])}), so that the gain"
+    if shown["difference_upper"] >= 0:
+        why = f"{keep}: nothing that is adapted is expected to be better beyond doubt. {gain}."
+        return kept, f"{why} But {rejected} may be another. {MEND}" if rejected else why
+    if rejected and not insist:
+        return kept, f"{keep}: {rejected} can't be relied on. {gain}, if they were. {MEND}"
     return rival, f"Adapted: {gain}."

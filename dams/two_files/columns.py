@@ -75,7 +75,7 @@ def _shows(
     conditions = [
         frame.index.isin(named),
         frame.index.isin(never_lost) | relative.always_recorded[list(first)],
-        frame["target_has"] == 0,
+        (frame["target_has"] == 0) & (frame["simultaneous_lower"] > 0),
         frame["simultaneous_lower"] > 0,
         frame["simultaneous_upper"] < 0,
     ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,10 +19,14 @@ from dams.diagnostics import UCARReport, prepare_check
 from dams.estimators._doubts import warn_of_marks
 from dams.relative import RelativeMissingness, estimate_relative_missingness
 from dams.two_files.columns import columns_of, parts_of
+from dams.two_files.compare_text import describe
+from dams.two_files.naming import as_option
+from dams.two_files.notes import notes_on, notes_on_flags
 from dams.two_files.presence import presence_by_anchor
 from dams.two_files.reading import Pair, read_pair
 from dams.two_files.verdict import Verdict, advise, headline, judge
-from dams.two_files.words import describe
+
+logger = logging.getLogger(__name__)
 
 # Of what `to_dict` returns; a key that changes its meaning, or goes, raises it.
 FORMAT = 1
@@ -151,7 +155,7 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page: one file that needs no other."""
-        from dams.two_files.page import render
+        from dams.two_files.compare_page import render
 
         return render(self)
 
@@ -183,7 +187,7 @@ def compare_files(
     random_state : int
         Seed of the test's bootstrap.
     **reading
-        Options of `read_pair`: labels, always_recorded, anchors, column_groups, groups, nan_as_zero, separator,
+        Options of `read_pair`: left_out, always_recorded, anchors, column_groups, groups, nan_as_zero, separator,
         decimal.
 
     Raises
@@ -217,9 +221,10 @@ def compare_files(
             "is_same": is_same,
         }
         report, not_checked = None, ""
-        notes = _notes(pair)
+        notes = [*notes_on(pair), *notes_on_flags(pair.X_source, pair.X_target, relative)]
         named = [*reading.get("always_recorded", ()), *anchors]
         never_lost, encoding = pair.never_lost, pair.encoding
+        logger.info("Testing whether values are lost at random")
         try:
             prepared = prepare_check(pair.X_source, pair.X_target, **pair.structure)
             # The checks need room, and the tables are not needed any more.
@@ -244,32 +249,5 @@ def refuse_never_recorded(pair: Pair) -> None:
         shown = ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
         raise ValueError(
             f"{pair.names[0]}, the source, has no value but 0 in {shown}: how much more or less the target shows can't "
-            f"be known. Leave it out with `--label {' '.join(names[:20])}`, or change the places of the files."
+            f"be known. Leave it out ({as_option('--label', names, most=20)}), or change the places of the files."
         )
-
-
-def _notes(pair: Pair) -> list[str]:
-    """What was assumed of the columns."""
-    notes = []
-    words = [name for name in pair.never_lost if name in pair.encoding]
-    flags = [name for name in pair.never_lost if name not in pair.encoding]
-    if words:
-        notes.append(
-            f"No field of {_shown(words)} is empty in either file: taken for always recorded. If some of its words "
-            "mean that nothing was recorded (unknown, none), leave these fields empty."
-        )
-    if flags:
-        notes.append(
-            f"Every row has exactly one of {_shown(flags)}: taken for levels of a category that is always recorded."
-        )
-    for name, levels in pair.unseen.items():
-        notes.append(
-            f"{sum(levels.values()):,} rows of {pair.names[1]} have levels of {name!r} that {pair.names[0]} never has "
-            f"({_shown(list(levels))}): they count as if nothing was recorded."
-        )
-    return notes
-
-
-def _shown(names: Sequence[str], most: int = 10) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + rest

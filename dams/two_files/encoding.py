@@ -39,29 +39,28 @@ class Words:
         return np.array([*(place.get(level, -1) for level in self.levels), -1])[self.codes]
 
 
-def read_words(text: pd.Categorical, name: str, path: PathLike) -> Words:
-    """Return a column of text by level, spaces around a word left out; raise where it is no category.
-
-    Raises
-    ------
-    ValueError
-        Where a column has more than `MOST_LEVELS` levels, or a level "0", which may be a lost value.
-    """
+def read_words(text: pd.Categorical) -> Words:
+    """Return a column of text by level, spaces around a word left out."""
     stripped = [str(level).strip() for level in text.categories]
     levels = sorted({level for level in stripped if level})
+    place = {level: k for k, level in enumerate(levels)}
+    return Words(tuple(levels), np.array([*(place.get(level, -1) for level in stripped), -1])[text.codes])
+
+
+def refuse_no_category(words: Words, name: str, path: PathLike) -> None:
+    """Raise where a column has more than `MOST_LEVELS` levels, or a level "0", which may be a lost value."""
+    levels = words.levels
     if len(levels) > MOST_LEVELS:
         raise ValueError(
             f"{path}, column {name!r}: got text with {len(levels):,} different values, such as {levels[0]!r}, expected "
-            f"numbers or at most {MOST_LEVELS} levels. Leave out an identifier or free text with --label, or name the "
-            "column that says which rows belong together with --groups."
+            f"numbers or at most {MOST_LEVELS} levels. Leave out an identifier, a date or free text with --label, or "
+            "name the column that says which rows belong together with --groups."
         )
     if "0" in levels:
         raise ValueError(
             f"{path}, column {name!r}: got the level '0' beside words such as {levels[-1]!r}, which may be a lost "
             "value or a level. Leave the field empty in the first case, and give the level a name in the second."
         )
-    place = {level: k for k, level in enumerate(levels)}
-    return Words(tuple(levels), np.array([*(place.get(level, -1) for level in stripped), -1])[text.codes])
 
 
 def encoded_names(columns: Iterable[str], encoding: Mapping[str, Sequence[str]]) -> list[str]:

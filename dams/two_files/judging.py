@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from dams._risk_results import TargetRiskComparison
 from dams.risk import compare_target_risk
 from dams.sensitivity import Sensitivity, check_sensitivity
 from dams.two_files.candidates import SOURCE, Known, fit_candidate
+
+logger = logging.getLogger(__name__)
 
 Array = np.ndarray
 # Share of the source rows that candidates are judged on, and labelled rows below which they are cross-fitted instead.
@@ -59,14 +62,16 @@ class Judged:
         options |= {"confidence": confidence, "reference": reference}
         tables = X, y, X_target
         if len(X) < CROSS_FIT_BELOW:
+            logger.info("Comparing %d candidates over %d folds of %s rows", len(candidates), N_FOLDS, f"{len(X):,}")
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="The target records .* better than the source")
                 compared = compare_target_risk(candidates, *tables, cv=N_FOLDS, groups=known.groups, **options)
             return cls(compared, candidates, {}, train, held, tables, known)
-        models = {
-            name: fit_candidate(model, X.iloc[train], y[train], X_target, ids, known.groups_target)
-            for name, model in candidates.items()
-        }
+        models = {}
+        for name, model in candidates.items():
+            logger.info("Fitting '%s' on %s rows, to be judged on the others", name, f"{len(train):,}")
+            models[name] = fit_candidate(model, X.iloc[train], y[train], X_target, ids, known.groups_target)
+        logger.info("Estimating what each of them would lose in the target")
         held_rows = X.iloc[held].reset_index(drop=True), y[held], X_target
         compared = compare_target_risk(models, *held_rows, groups=known.of_rows(held), **options)
         return cls(compared, candidates, models, train, held, tables, known)
@@ -112,5 +117,6 @@ class Fitted:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
+            logger.info("Fitting '%s' on all rows", name)
             self._made[name] = fit_candidate(self._candidates[name], *self._given)
         return self._made[name]

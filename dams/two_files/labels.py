@@ -12,6 +12,8 @@ import pandas as pd
 Array = np.ndarray
 # Fewest labelled source rows that can be divided into rows to fit on and rows to judge on.
 LEAST_LABELS = 50
+# Fewest of either of two values: with fewer, errors of risks can't be estimated.
+LEAST_CASES = 20
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class Labels:
         return ~np.isnan(self.values)
 
 
-def read_labels(y: Any, name: str) -> Labels:
+def read_labels(y: Any, name: str, *, as_numbers: bool = False) -> Labels:
     """Read labels of the source; two different values are classes, the one that sorts last being predicted.
+
+    Where a model predicts numbers, and no probabilities, two numbers stay what they are (`as_numbers`).
 
     Raises
     ------
@@ -57,14 +61,25 @@ def read_labels(y: Any, name: str) -> Labels:
                 f"Label {name!r} holds text with {len(levels)} levels ({shown}), expected two levels or numbers: make "
                 "a column that says whether it is one of them."
             )
-        return Labels(_codes(words, levels), (levels[0], levels[1]))
+        return _two_classes(_codes(words, levels), (levels[0], levels[1]), name)
     values = np.unique(numbers[~np.isnan(numbers)])
     if len(values) < 2:
         raise ValueError(f"Label {name!r} has one value, {values[0]:g}, in all rows of the source: nothing to predict.")
     if len(values) > 2:
         return Labels(numbers, None)
     codes = np.where(np.isnan(numbers), np.nan, (numbers == values[1]).astype(float))
-    return Labels(codes, (f"{values[0]:g}", f"{values[1]:g}"))
+    found = _two_classes(codes, (f"{values[0]:g}", f"{values[1]:g}"), name)
+    return Labels(numbers, None) if as_numbers else found
+
+
+def _two_classes(codes: Array, classes: tuple[str, str], name: str) -> Labels:
+    for code, value in enumerate(classes):
+        if (count := int((codes == code).sum())) < LEAST_CASES:
+            raise ValueError(
+                f"Label {name!r} is {value!r} in {count} rows of the source, expected at least {LEAST_CASES} of each "
+                "of its two values: too few tell whether adapting pays. Label more rows, or predict something else."
+            )
+    return Labels(codes, classes)
 
 
 def read_further_labels(y: Any, name: str, classes: Sequence[str] | None) -> Array:

@@ -23,8 +23,11 @@ from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from dams._files import whole_file, write_json
+from dams._validation import refuse_unusable
 from dams.estimators.closed_form import ClosedFormRegressor
 from dams.two_files.adapting import Adaptation
+from dams.two_files.encoding import encoded_names
+from dams.two_files.preparing import take_columns
 
 FORMAT, VERSION = "dams model", 1
 KINDS = ("linear", "logistic", "boosting")
@@ -71,14 +74,9 @@ class FileModel:
     members: list[Any] = field(repr=False)
 
     @classmethod
-    def of(
-        cls,
-        found: Adaptation,
-        *,
-        file_columns: Sequence[str] | None = None,
-        encoding: Mapping[str, Sequence[str]] | None = None,
-    ) -> FileModel:
+    def of(cls, found: Adaptation, *, encoding: Mapping[str, Sequence[str]] | None = None) -> FileModel:
         """Take the model of an adaptation; without `encoding`, files hold the columns as they were fitted on."""
+        encoding = {} if encoding is None else encoding
         kind = found.choice.split()[0]
         fitted = getattr(found.model, "estimators_", [found.model])
         return cls(
@@ -86,8 +84,8 @@ class FileModel:
             label=found.label,
             classes=found.classes,
             columns=found.columns,
-            file_columns=list(found.columns if file_columns is None else file_columns),
-            encoding={} if encoding is None else encoding,
+            file_columns=_file_columns(found.columns, encoding),
+            encoding=encoding,
             choice=found.choice,
             adapted=found.adapted,
             members=list(fitted) if kind == "boosting" else [_coefficients(member) for member in fitted],
@@ -100,13 +98,12 @@ class FileModel:
         """Take a model that `dams.two_files.summaries.fit_from_summaries` fitted."""
         columns = [str(name) for name in model.feature_names_in_]
         encoding = {} if encoding is None else encoding
-        of_level = {f"{name}={level}": name for name, levels in encoding.items() for level in levels}
         return cls(
             kind="linear",
             label=label,
             classes=None,
             columns=columns,
-            file_columns=list(dict.fromkeys(of_level.get(name, name) for name in columns)),
+            file_columns=_file_columns(columns, encoding),
             encoding=encoding,
             choice="linear closed form",
             adapted=model.choice_ != "source",
@@ -115,10 +112,8 @@ class FileModel:
 
     def predict(self, X: pd.DataFrame) -> Array:
         """Predict labels of rows with the columns that the model takes; of two classes the second's probability."""
-        missing = [name for name in self.columns if name not in X.columns]
-        if missing:
-            raise ValueError(f"The table has no column {missing[0]!r}, which the model takes.")
-        rows = X[self.columns]
+        rows = take_columns(X, self.columns)
+        refuse_unusable(rows, name="X")
         if self.kind == "boosting":
             each = [m.predict_proba(rows)[:, 1] if self.classes else m.predict(rows) for m in self.members]
             return np.mean(each, axis=0)
@@ -162,7 +157,7 @@ def read_model(path: str | Path) -> FileModel:
     with open(path, "rb") as stream:
         packed = stream.read(4) == b"PK\x03\x04"
     content, members = _unpack(path) if packed else (_parse(path), None)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if content.get("format") != FORMAT:
         raise ValueError(f"{path} is no model of dams: make one with `dams adapt … --model-file FILE`.")
     if content.get("version") != VERSION:
         raise ValueError(
@@ -171,16 +166,17 @@ def read_model(path: str | Path) -> FileModel:
         )
     try:
         return _from_json(content, members)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} is damaged: {what}. Make it anew with `dams adapt`.") from None
 
 
-def _parse(path: str | Path) -> Any:
+def _parse(path: str | Path) -> dict[str, Any]:
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError):
-        return None
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is no model of dams, or was cut: {error}. Make it anew with `dams adapt`.") from None
+    return content if isinstance(content, dict) else {}
 
 
 def _unpack(path: str | Path) -> tuple[Any, Any]:
@@ -196,9 +192,11 @@ def _unpack(path: str | Path) -> tuple[Any, Any]:
                 "it was loaded. Do not use it."
             )
         content = skops.io.load(path, trusted=list(TRUSTED))
-        about, members = json.loads(content["about"]), content["members"]
+        about, members = json.loads(content["about"]), list(content["members"])
+        if not isinstance(about, dict):
+            raise TypeError("nothing says what it is")
     except (KeyError, TypeError, json.JSONDecodeError, zipfile.BadZipFile, UntrustedTypesFoundException) as error:
-        raise ValueError(f"{path} is no model of dams, or damaged: {error}.") from None
+        raise ValueError(f"{path} is no model of dams, or damaged: {error}. Make it anew with `dams adapt`.") from None
     if not all(type(member) in BOOSTED for member in members):
         raise ValueError(f"{path} holds other models than boosted trees, which no model of dams does. Do not use it.")
     here, there = sklearn.__version__, str(about.get("scikit_learn"))
@@ -211,23 +209,30 @@ def _unpack(path: str | Path) -> tuple[Any, Any]:
 
 
 def _from_json(content: dict[str, Any], members: Any) -> FileModel:
-    columns = [str(name) for name in content["columns"]]
-    if content["kind"] not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {content['kind']!r}")
+    columns, file_columns = (list(map(str, content[name])) for name in ("columns", "file_columns"))
+    encoding = {str(name): tuple(map(str, levels)) for name, levels in content["encoding"].items()}
+    if len(set(columns)) < len(columns):
+        raise ValueError("columns must be different names")
+    if unknown := set(columns) - set(encoded_names(file_columns, encoding)):
+        raise ValueError(f"file_columns and encoding do not give the column {min(unknown)!r}")
+    # Trees are never in a file of text, nor coefficients in another.
+    kinds = KINDS[:2] if members is None else KINDS[2:]
+    if content["kind"] not in kinds:
+        raise ValueError(f"kind must be {' or '.join(kinds)}, got {content['kind']!r}")
     if members is None:
-        members = [(_coef(member["coef"], len(columns)), float(member["intercept"])) for member in content["members"]]
+        members = [(_coef(member["coef"], len(columns)), _finite(member["intercept"])) for member in content["members"]]
     if not members:
         raise ValueError("members is empty")
     classes = content["classes"]
-    if classes is not None and len(classes) != 2:
+    if classes is not None and not (isinstance(classes, list) and len(classes) == 2):
         raise ValueError(f"classes must be two, got {classes!r}")
     return FileModel(
         kind=content["kind"],
         label=str(content["label"]),
         classes=None if classes is None else (str(classes[0]), str(classes[1])),
         columns=columns,
-        file_columns=[str(name) for name in content["file_columns"]],
-        encoding={str(name): tuple(map(str, levels)) for name, levels in content["encoding"].items()},
+        file_columns=file_columns,
+        encoding=encoding,
         choice=str(content["choice"]),
         adapted=bool(content["adapted"]),
         members=members,
@@ -236,6 +241,18 @@ def _from_json(content: dict[str, Any], members: Any) -> FileModel:
 
 def _coefficients(member: Any) -> tuple[Array, float]:
     return np.ravel(member.coef_).astype(float), float(np.ravel(member.intercept_)[0])
+
+
+def _file_columns(columns: Sequence[str], encoding: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the columns of a file, before words became numbers, that columns of a model come from."""
+    of_level = {f"{name}={level}": name for name, levels in encoding.items() for level in levels}
+    return list(dict.fromkeys(of_level.get(name, name) for name in columns))
+
+
+def _finite(value: Any) -> float:
+    if not np.isfinite(value):
+        raise ValueError(f"intercept must be a finite number, got {value!r}")
+    return float(value)
 
 
 def _coef(values: Any, d: int) -> Array:

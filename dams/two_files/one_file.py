@@ -12,11 +12,14 @@ from dams._validation import describe_columns
 from dams.datasets.csv_files import read_header
 from dams.datasets.csv_numbers import Columns, read_columns
 from dams.two_files.dialect import Dialect, recognise
-from dams.two_files.encoding import Words, read_words
+from dams.two_files.encoding import Words, read_words, refuse_no_category
 from dams.two_files.opening import TableFile
 from dams.two_files.parquet import read_parquet_columns, read_parquet_names
 
 EXPECTED = "a number; leave the column out with --label, or write levels as words"
+# Of columns that are given, and of which none can be left out.
+EXPECTED_AGAIN = "a number, as in the source"
+EXPECTED_LABEL = "a number, or in most rows a word; leave the field empty where there is no label"
 EXPECTED_MARK = (
     "a number with a decimal {mark} and no {other}; say --decimal {sign} if the {other} marks decimals, and write no "
     "mark between thousands"
@@ -47,21 +50,35 @@ class OneFile:
         """Read covariates and ids; columns of words are those of the encoding, or those that hold words."""
         ids = [groups] if groups in self.columns and groups is not None else []
         text = [name for name in columns if name in (self.dialect.words if encoding is None else encoding)]
-        found = self._columns(columns, [*text, *ids], or_text=encoding is None)
-        words = {name: read_words(found.words[name], name, self.file) for name in columns if name in found.words}
+        expected = EXPECTED if encoding is None else EXPECTED_AGAIN
+        found = self._columns(columns, [*text, *ids], or_text=encoding is None, expected=expected)
+        words = {name: read_words(found.words[name]) for name in columns if name in found.words}
+        if encoding is None:
+            for name in words:
+                refuse_no_category(words[name], name, self.file)
+            for name in ids:
+                self._refuse_no_id(found.words[name], name)
         return ReadFile(self.file.name, found, words, pd.Series(found.words[ids[0]], name=groups) if ids else None)
+
+    def _refuse_no_id(self, ids: pd.Categorical, name: str) -> None:
+        if count := int((ids.codes < 0).sum()):
+            raise ValueError(
+                f"{self.file} has {count:,} empty fields in column {name!r}, which says which rows belong together "
+                "(--groups): give a row that stands alone an id of its own."
+            )
 
     def read_labels(self, labels: Collection[str], n_rows: int) -> pd.DataFrame:
         """Read those labels that the file has, as numbers or text."""
         names = [name for name in self.columns if name in labels]
         if not names:
             return pd.DataFrame(index=range(n_rows))
-        found = self._columns(names, [name for name in names if name in self.dialect.words], or_text=True)
+        text = [name for name in names if name in self.dialect.words]
+        found = self._columns(names, text, or_text=True, expected=EXPECTED_LABEL)
         return found.frame().assign(**found.words)[names]
 
-    def _columns(self, columns: Sequence[str], text: Sequence[str], *, or_text: bool) -> Columns:
+    def _columns(self, columns: Sequence[str], text: Sequence[str], *, or_text: bool, expected: str) -> Columns:
         if self.file.kind == "parquet":
-            return read_parquet_columns(self.file, columns, text=text, or_text=or_text, expected=EXPECTED)
+            return read_parquet_columns(self.file, columns, text=text, or_text=or_text, expected=expected)
         return read_columns(
             self.file,
             columns,
@@ -69,7 +86,7 @@ class OneFile:
             or_text=or_text,
             separator=self.dialect.separator,
             decimal=self.dialect.decimal,
-            expected=EXPECTED,
+            expected=expected,
             expected_mark=EXPECTED_MARK,
         )
 

@@ -36,6 +36,7 @@ OTHERS = {
     b"\xff\xfe": "is UTF-16 text: save it as UTF-8 (in a spreadsheet: CSV UTF-8)",
     b"\xfe\xff": "is UTF-16 text: save it as UTF-8 (in a spreadsheet: CSV UTF-8)",
     b"\x89HDF": "is an HDF5 file: write it as Parquet or CSV",
+    b"{": "is JSON and no table (`dams adapt` takes summaries, two of them)",
     b"%PDF": "is a PDF file: give the table as CSV or Parquet",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +15,12 @@ from dams._registry import nearest
 from dams._validation import describe_columns
 from dams.datasets.csv_files import PathLike
 from dams.two_files.encoding import encode, encoded_names, expand
+from dams.two_files.naming import as_option
 from dams.two_files.one_file import OneFile, ReadFile
 from dams.two_files.one_hot import complete_one_hot
 from dams.two_files.opening import STANDARD_INPUT, TableFile, open_table
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +121,7 @@ def read_pair(
     target: PathLike,
     *,
     labels: Collection[str] = (),
+    left_out: Collection[str] = (),
     always_recorded: Sequence[str] = (),
     anchors: Sequence[str] = (),
     column_groups: Sequence[Sequence[str]] = (),
@@ -131,7 +137,9 @@ def read_pair(
     source, target : path
         CSV files with a header line, plain or packed by gzip or zip, or Parquet files; "-" is standard input.
     labels : names of columns
-        Left out of the covariates, in whichever file they are: labels, identifiers.
+        Read beside the covariates, in whichever file they are.
+    left_out : names of columns
+        Not read at all, in whichever file they are: identifiers, dates, free text.
     always_recorded : names of columns
         Columns that neither place ever loses, such as sex, age or site.
     anchors : names of columns
@@ -155,15 +163,15 @@ def read_pair(
     """
     if str(source) == str(target) == STANDARD_INPUT:
         raise ValueError("Only one of the two files can come through standard input; give the other by its name.")
+    logger.info("Reading %s and %s", source, target)
     with open_table(source) as first, open_table(target) as second:
         files = [OneFile.look_at(file, separator, decimal) for file in (first, second)]
         every = list(dict.fromkeys(name for file in files for name in file.columns))
-        for name in labels:
+        wanted = [(name, ", the label") for name in labels] + [(name, " to leave out") for name in left_out]
+        for name, purpose in wanted if groups is None else [*wanted, (groups, " to group rows by")]:
             if name not in every:
-                raise ValueError(f"neither file has a column {name!r} to leave out; {nearest(name, every)}")
-        if groups is not None and groups not in every:
-            raise ValueError(f"neither file has a column {groups!r} to group rows by; {nearest(groups, every)}")
-        kept = [[name for name in file.columns if name not in {*labels, groups}] for file in files]
+                raise ValueError(f"neither file has a column {name!r}{purpose}; {nearest(name, every)}")
+        kept = [[name for name in file.columns if name not in {*labels, *left_out, groups}] for file in files]
         _refuse_other_columns((first, kept[0]), (second, kept[1]))
         columns = kept[0]
         here, there = (file.read(columns, groups) for file in files)
@@ -209,6 +217,7 @@ def read_one(
     columns: Sequence[str] | None = None,
     encoding: Mapping[str, Sequence[str]] | None = None,
     labels: Collection[str] = (),
+    left_out: Collection[str] = (),
     groups: str | None = None,
     nan_as_zero: bool = False,
     separator: str | None = None,
@@ -220,16 +229,21 @@ def read_one(
     ----------
     columns : names of columns or None
         The columns of the file to read, in this order, before encoding (`Pair.columns`); others are left out. None
-        reads all but `labels` and `groups`.
+        reads all but `labels`, `left_out` and `groups`, and refuses a file that has nothing of that name to leave out.
     encoding : dict or None
         Levels of the columns of text. None takes the levels that the file has.
-    labels, groups, nan_as_zero, separator, decimal
+    labels, left_out, groups, nan_as_zero, separator, decimal
         As in `read_pair`; labels that the file does not have are left out.
     """
     with open_table(path) as file:
         one = OneFile.look_at(file, separator, decimal)
         if columns is None:
-            columns = [name for name in one.columns if name not in {*labels, groups}]
+            # Whoever misspells an identifier does not want it among the covariates.
+            if lacking := [name for name in left_out if name not in one.columns]:
+                raise ValueError(
+                    f"{file} has no column {lacking[0]!r} to leave out; {nearest(lacking[0], one.columns)}"
+                )
+            columns = [name for name in one.columns if name not in {*labels, *left_out, groups}]
         lacking = [name for name in columns if name not in one.columns]
         if lacking:
             raise ValueError(
@@ -251,12 +265,21 @@ def _refuse_other_columns(source: tuple[TableFile, list[str]], target: tuple[Tab
     ]
     lists = [f"only {path} has {', '.join(map(repr, names[:20]))}" for path, names in alone if names]
     if lists:
+        alike = {name: other for name in alone[0][1] for other in alone[1][1] if _folded(name) == _folded(other)}
+        if alike:
+            name, other = next(iter(alike.items()))
+            lists.append(f"{name!a} and {other!a} differ in case, spaces or the code of a letter, rename one")
+        option = as_option("--label", [name for _, names in alone for name in names], most=20)
         raise ValueError(
-            f"Both files must have the same columns, but {'; '.join(lists)}. Leave out labels and identifiers with "
-            f"`--label {' '.join(name for _, names in alone for name in names[:3])}`, and keep what both have."
+            f"Both files must have the same columns, but {'; '.join(lists)}. Leave out labels and identifiers "
+            f"({option}), and keep what both have."
         )
     if not source[1]:
         raise ValueError(f"{source[0]} has no column left to compare; leave out fewer with --label.")
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).strip().casefold()
 
 
 def _refuse_mixed(source: ReadFile, target: ReadFile) -> None:
@@ -270,8 +293,8 @@ def _refuse_mixed(source: ReadFile, target: ReadFile) -> None:
                 continue
             raise ValueError(
                 f"Column {name!r} holds words in {one.name}, such as {one.words[name].levels[0]!r}, and "
-                f"{'nothing' if nothing else 'numbers'} in {other.name}: write it alike in both, or leave it out with "
-                f"`--label {name}`."
+                f"{'nothing' if nothing else 'numbers'} in {other.name}: write it alike in both, or leave it out "
+                f"({as_option('--label', [name])})."
             )
 
 

@@ -18,12 +18,13 @@ import pandas as pd
 
 from dams._columns import resolve_columns, resolve_groups
 from dams._files import write_json
-from dams._validation import check_covariates
+from dams._validation import check_covariates, refuse_text_labels
 from dams.estimators.closed_form import ClosedFormRegressor
 from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments, assign_folds, split_folds
 from dams.estimators.summary import Summary
 from dams.two_files.fold_json import from_json, read_numbers, to_json
 from dams.two_files.one_hot import complete_one_hot
+from dams.two_files.preparing import refuse_no_frame
 from dams.two_files.small_cells import Cells, hide_small_cells, hide_small_counts
 
 FORMAT, VERSION = "dams summary", 1
@@ -166,9 +167,14 @@ def summarise(
     """
     if not isinstance(smallest_cell, int) or smallest_cell < 1:
         raise ValueError(f"smallest_cell must be a whole number of at least 1, got {smallest_cell!r}.")
-    names = [str(name) for name in X.columns]
-    rows = check_covariates(X.set_axis(names, axis=1), name="X")
+    refuse_no_frame(X, name="X")
+    names = list(X.columns)
+    rows = check_covariates(X, name="X")
+    refuse_text_labels(y)
     labels = None if y is None else np.asarray(y, dtype=float)
+    if labels is not None and np.isnan(labels).any():
+        raise ValueError(f"Label {label!r} is NaN in {np.isnan(labels).sum():,} rows: leave these rows out of X and y.")
+    resolve_groups(column_groups, len(names), names)
     always = resolve_columns(always_recorded, len(names), names, parameter="always_recorded")
     folds = split_folds(np.zeros(len(rows), dtype=np.intp), 1)
     few = Cells.of(rows, labels, folds, always).few_rows(smallest_cell)
@@ -310,7 +316,7 @@ def read_summary(path: str | Path) -> TableSummary:
     """Read a file that `TableSummary.write` wrote; raise a ValueError that names the file where it is another."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no summary: it is not JSON ({error}). Make it with `dams summarise`.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is no summary: make it with `dams summarise`.")

@@ -92,8 +92,6 @@ def compare_on_labels(
 ) -> LabelTest:
     """Compare the losses of two predictors on the same rows; `expected` has the estimate and its standard error."""
     n = len(losses[adapted])
-    if n < LEAST:
-        raise ValueError(f"Only {n} target rows have labels, expected at least {LEAST}: label more, or leave them out.")
     number = resolve_row_groups(groups, n, parameter="groups of the labelled rows")
     number = np.arange(n) if number is None else number
     gap = losses[adapted] - losses[source]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from dams.two_files.columns import DIFFERENT, LESS, MORE, NEVER_LOST, NOTHING, RECORDED
+from dams.two_files.naming import as_option, count, listed
 
 if TYPE_CHECKING:
     from dams.two_files.comparison import Comparison
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 # A factor of departure from UCAR up to which a rejection may be one of many rows alone.
 SMALL = 1.1
 CANT_SEE = (
-    "No look at two files without labels in the target can see loss that depends on the outcome, another share of "
-    "cases, another relation between covariates and outcome, a single 0/1 column that is never lost although its mix "
-    "differs, or a condition that is truly rarer."
+    "No look at two files without labels in the target can see loss that depends on the outcome, an outcome that "
+    "follows what was recorded rather than what is true, another share of cases, another relation between covariates "
+    "and outcome, a single 0/1 column that is never lost although its mix differs, or a condition that is truly rarer."
 )
 
 
@@ -91,16 +91,16 @@ def advise(found: Comparison) -> list[str]:
                 "ClosedFormRegressor for a linear model, TwoWayEstimator around any other."
             )
         steps.append(
-            "`dams adapt SOURCE TARGET --label Y` with the options of this command does so, and estimates what is "
-            "gained before you rely on it."
+            "`dams adapt SOURCE TARGET --label Y --out FILE` does so, and estimates what is gained before you rely on "
+            "it. It takes the options of this command, but leaves columns out with `--leave-out`."
         )
         if not _checked(found):
             steps.append("First give more rows or columns: whether values are lost at random could not be checked.")
     mix = [name for name in found.columns.index[found.columns["mix_differs"]] if name not in found.anchors]
     if mix:
         steps.append(
-            f"What depends on {listed(mix)} differs too, and is taken for loss: name such columns with --anchors "
-            f"({_option('--anchors', mix)}), and rows are weighted to the target's population."
+            f"What depends on {listed(mix)} differs too, and is taken for loss: name such columns as anchors "
+            f"({as_option('--anchors', mix)}), and rows are weighted to the target's population."
         )
     return steps
 
@@ -112,26 +112,26 @@ def _advise_after_rejection(found: Comparison) -> list[str]:
     steps = [
         "Do not adapt yet. Look at the suspects: do both places use the same units and codes, define them alike, and "
         "record them for the same reasons? Mend them, or leave them out "
-        f"({_option('--label', suspects)}), and compare again."
+        f"({as_option('--label', suspects)}), and compare again."
     ]
     excluded = report.checks[(report.checks["kind"] == "absences") & (report.checks["p_value"] < report.alpha)]
     if len(excluded):
         names = list(dict.fromkeys([*excluded["feature"], *excluded["other"]]))
         steps.append(
             f"{listed(names)} exclude each other: if they are levels of one category that is never lost, say so "
-            f"({_option('--always-recorded', names)})."
+            f"({as_option('--always-recorded', names)})."
         )
     mix = [name for name in columns.index[columns["mix_differs"]] if name not in found.anchors]
     if mix:
         steps.append(
             f"The population differs in {listed(mix)}, and what depends on it differs too: if loss is at random given "
-            f"these, say so ({_option('--anchors', mix)})."
+            f"these, say so ({as_option('--anchors', mix)})."
         )
     elif not found.anchors:
-        steps.append("If loss depends on what is always recorded, such as age, sex or site: --anchors.")
+        steps.append("If loss depends on what is always recorded, such as age, sex or site: `--anchors`.")
     steps.append(
-        "If columns are lost together, as all values of a blood sample are: --column-group"
-        + ("." if found.has_groups else "; if several rows belong to one patient: --groups.")
+        "If columns are lost together, as all values of a blood sample are: `--column-group`"
+        + ("." if found.has_groups else "; if several rows belong to one patient: `--groups`.")
     )
     worst = report.largest_departure
     if worst is not None and 1 / SMALL <= worst.effect <= SMALL:
@@ -144,30 +144,6 @@ def _advise_after_rejection(found: Comparison) -> list[str]:
         "labels neither is safe."
     )
     return steps
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Name columns in a sentence."""
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(printable(name) for name in names[:most]) + rest
-
-
-def printable(name: str, most: int = 60) -> str:
-    """Return a name without what a terminal would obey, cut where it is very long."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    return safe if len(safe) <= most else f"{safe[: most - 1]}…"
-
-
-def count(n: int) -> str:
-    """Return a number of columns in words."""
-    return "1 column" if n == 1 else f"{n:,} columns"
-
-
-def _option(option: str, names: Sequence[str], most: int = 5) -> str:
-    import shlex
-
-    shown = " ".join(shlex.quote(printable(name)) for name in names[:most])
-    return f"`{option} {shown}{' …' if len(names) > most else ''}`"
 
 
 def _checked(found: Comparison) -> bool:

@@ -10,6 +10,7 @@ from hospitals import COLUMNS, RATES, hospitals
 from dams.two_files import adapt
 from dams.two_files.adapting import _decide
 from dams.two_files.labels import read_further_labels, read_labels
+from dams.two_files.recorded_outcome import columns_that_tell_the_label
 
 SAME = {"source": [0.3] * 4, "target": [0.3] * 4}
 
@@ -230,3 +231,106 @@ def test_labels_that_follow_what_was_recorded_keep_the_source_model():
     found = adapt(source, source["a"] + source["b"] + rng.normal(size=3_000), target, model="linear")
     assert not found.adapted
     assert "below zero, which none can" in found.why
+    assert not [note for note in found.notes if note.removeprefix("Note: ") in found.why]
+
+
+def test_a_value_that_hardly_a_row_has_is_not_predicted():
+    source, target, _ = hospitals(1500, label="flags")
+    rare = (np.arange(len(source)) < 19).astype(int)
+    with pytest.raises(ValueError, match="Label 'y' is '1' in 19 rows of the source, expected at least 20 of each"):
+        run(source.assign(y=rare), target, model="logistic")
+    with pytest.raises(ValueError, match="Label 'y' is 'yes' in 19 rows"):
+        run(source.assign(y=np.where(rare, "yes", "no")), target, model="linear")
+
+
+def test_a_target_without_a_single_label_is_named():
+    source, target, _ = hospitals(600)
+    with pytest.raises(ValueError, match="Only 0 target rows have labels, expected at least 10"):
+        run(source, target, labelled=(target, np.full(len(target), np.nan), None))
+
+
+def test_an_outcome_that_follows_what_was_recorded_is_doubted():
+    """A treatment is decided on the values that are there: adapting does harm, and no covariate shows it."""
+    source, target, _ = hospitals(3000)
+    rng = np.random.default_rng(1)
+    weights = [0.6, -0.4, 0.5, 0.3]
+
+    def treat(X):
+        return X[COLUMNS].to_numpy() @ weights + rng.normal(size=len(X))
+
+    followed = source.assign(y=treat(source))
+    found = run(followed, target)
+    assert found.adapted and found.report is not None and not found.report.rejected
+    assert "But in the source 'y' differs between rows that show a, b, c, d and rows that do not." in found.why
+    y = treat(target)
+    assert squared(found, target, y) > 1.1 * np.mean((y - target[COLUMNS].to_numpy() @ weights) ** 2)
+    assert "But in the source" not in run(source, target).why
+    tested = run(followed, target, labelled=(target, y, None))
+    assert not tested.adapted and "labelled target rows say" in tested.why
+
+
+def test_the_doubt_knows_of_rows_that_belong_together_and_of_true_zeros():
+    rng = np.random.default_rng(0)
+    n = 4000
+    level = np.repeat(rng.normal(size=40), 100)
+    shown = np.repeat(rng.random(40) < 0.5, 100)
+    X = pd.DataFrame({"lab": np.where(shown, 3 + rng.random(n), 0.0), "count": rng.poisson(1.0, n).astype(float)})
+    y = level + X["count"].to_numpy() + 0.1 * rng.normal(size=n)
+    assert columns_that_tell_the_label(X, y, None, ()) == ["lab"]
+    assert columns_that_tell_the_label(X, y, None, ["lab"]) == []
+    assert columns_that_tell_the_label(X, y, np.arange(n) // 100, ()) == []
+
+
+def test_rounding_is_no_difference():
+    """Files with the same rows have the same predictor, but for the last digits."""
+    source, _, _ = hospitals(1200)
+    found = run(source, source.drop(columns="y"))
+    assert not found.adapted
+    assert ", 0 less than 'linear source' (gain with 95 % interval: 0 to 0)." in found.why
+
+
+def test_tables_and_names_that_do_not_go_together_are_refused():
+    source, target, y = hospitals(600)
+    X = source.drop(columns="y")
+    cases = [
+        ({"X_source": X.to_numpy()}, "X_source must be a DataFrame, as columns are matched by name; got ndarray"),
+        ({"X_source": X.rename(columns={"a": 0})}, "X_source has a column 0: names must be text"),
+        ({"X_target": target.drop(columns="a")}, r"Not in the target: \['a'\]"),
+        (
+            {"X_target": target.assign(a2=1.0).rename(columns={"a2": "b"})[[*"abcd", "b"]]},
+            "X_target has more than one",
+        ),
+        ({"y_source": source["y"][:500]}, "y_source has 500 labels, expected one per row of X_source, 600"),
+        ({"groups": [1, 2]}, "groups"),
+        ({"always_recorded": ["aa"]}, "always_recorded names 'aa', which is no column"),
+        ({"anchors": ["aa"]}, "anchors names 'aa', which is no column"),
+        ({"column_groups": [["a", "bb"]]}, "column_groups names 'bb', which is no column"),
+        ({"always_recorded": "a"}, "always_recorded must be a list of columns"),
+        ({"labelled": (target.drop(columns="a"), y, None)}, "The table has no column 'a', which the model takes"),
+        ({"labelled": (target, y[:100], None)}, "labelled has 100 labels, expected one per row, 600"),
+    ]
+    given = {"X_source": X, "y_source": source["y"], "X_target": target, "model": "linear"}
+    for change, message in cases:
+        with pytest.raises((ValueError, TypeError), match=message):
+            adapt(**{**given, **change})
+    with pytest.raises(ValueError, match="The table has no column 'a', which the model takes"):
+        adapt(**given).predict(target.drop(columns="a"))
+
+
+def test_a_reordered_target_gives_the_same():
+    source, target, _ = hospitals(600)
+    assert run(source, target[target.columns[::-1]]).why == run(source, target).why
+
+
+def test_a_doubtful_gain_of_tables_that_reject_names_the_way_out():
+    """Panels that nobody named: neither is the gain sure, nor is it the gain of named ones."""
+    row = {"estimate": 1.0, "standard_error": 0.1, "difference": -0.01}
+    table = pd.DataFrame([{**row, "difference_lower": -0.1, "difference_upper": 0.1}], index=["linear closed form"])
+    compared = SimpleNamespace(
+        table=table, reference="linear source", loss="squared", confidence=0.95, contradicted=False
+    )
+    report = SimpleNamespace(rejected=True, suspects=["a", "b"])
+    choice, why = _decide(compared, "linear closed form", report, None, insist=False)
+    assert choice == "linear source"
+    assert "better beyond doubt" in why
+    assert "not lost at random (suspect: a, b), so that the gain may be another. Mend or leave out" in why

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import unicodedata
 
 import numpy as np
 import pandas as pd
@@ -229,7 +230,7 @@ def test_loss_that_depends_on_an_anchor_passes_given_it(compare):
 def test_levels_that_the_source_never_has_are_noted(domains, compare):
     source, target = (part.assign(ward=["north", "south"] * 1000) for part in domains)
     _, told = compare(source, target.replace({"ward": {"south": "west"}}))
-    assert "1,000 rows of target.csv have levels of 'ward' that source.csv never has ('west')" in told
+    assert "1,000 rows of target.csv have levels of 'ward' that the source never has ('west')" in told
 
 
 def test_columns_that_differ_are_named_with_the_way_out(domains, compare):
@@ -308,7 +309,7 @@ def test_rows_are_grouped_by_a_column_that_one_file_may_lack(domains, compare):
     code, told = compare(source, target, "--groups", "aeg")
     assert code == 2 and "neither file has a column 'aeg' to group rows by; did you mean 'age'?" in told
     code, told = compare(source.assign(patient=[None] + [1, 2] * 999 + [3]), target, "--groups", "patient")
-    assert code == 2 and "groups has no id in 1 rows" in told
+    assert code == 2 and "source.csv has 1 empty fields in column 'patient', which says which rows belong" in told
     code, told = compare(source, target, "--always-recorded", "sex")
     assert code == 2 and "--always-recorded names 'sex', which is no column" in told
 
@@ -386,3 +387,53 @@ def test_it_needs_no_more_than_the_library():
     absent = "pydantic=None, yaml=None, matplotlib=None, jinja2=None, pyarrow=None"
     script = f"import sys; sys.modules.update({absent}); import dams.two_files.comparison, dams.cli"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_what_few_target_rows_do_not_show_by_chance_is_no_shift(domains, compare):
+    source, target = domains
+    code, told = compare(source, target[target["pulse"] == 0][:3])
+    assert code == 0
+    assert "No shift found: 3 columns, none with a clear difference, and whether at random was not checked." in told
+    assert compare(source, target.assign(pulse=0.0))[0] == 1
+
+
+def test_flags_that_differ_may_be_answers(domains, compare):
+    source, target = (
+        table.assign(sex=np.arange(len(table)) % 4 < k, smokes=np.arange(len(table)) % 5 < 2)
+        for table, k in zip(domains, (2, 3), strict=True)
+    )
+    said = "nothing but 0 and 1 that the target shows less or more often: 'sex'. This counts as loss."
+    told = compare(source, target)[1]
+    assert said in told and "(`--always-recorded sex`)" in told
+    assert said not in compare(source, target, "--always-recorded", "sex")[1]
+
+
+def test_advice_can_be_pasted(domains, compare):
+    source, target = domains
+    told = compare(source.assign(**{"blood sugar": 1.0}), target)[1]
+    assert "(`--label 'blood sugar'`)" in told
+
+
+def test_letters_of_an_older_program_are_refused_with_a_command_that_can_be_pasted(tmp_path, capsys):
+    path = tmp_path / "my files" / "a.csv"
+    path.parent.mkdir()
+    path.write_bytes("Größe;Alter\n1,5;60\n".encode("latin-1"))
+    assert main(["compare", str(path), str(path)]) == 2
+    assert f"`iconv -f latin1 -t utf-8 '{path}' > new.csv`" in capsys.readouterr().err
+
+
+def test_codes_of_categories_are_doubted(domains, compare):
+    rng = np.random.default_rng(0)
+    source, target = (table.assign(unit=rng.integers(0, 5, len(table)).astype(float)) for table in domains)
+    said = "The whole numbers from 0 on in column 'unit' look like codes of categories"
+    assert said in compare(source, target)[1]
+    assert said not in compare(source, target, "--always-recorded", "unit")[1]
+
+
+def test_names_that_are_nearly_the_same_are_one_column(domains, compare):
+    source, target = domains
+    told = compare(source.rename(columns={"pulse": " Pulse"}), target)[1]
+    assert "' Pulse' and 'pulse' differ in case, spaces or the code of a letter, rename one" in told
+    other = {"pulse": "Größe"}, {"pulse": unicodedata.normalize("NFD", "Größe")}
+    told = compare(source.rename(columns=other[0]), target.rename(columns=other[1]))[1]
+    assert r"'Gr\xf6\xdfe' and 'Gro\u0308\xdfe' differ" in told

@@ -179,3 +179,16 @@ def test_tables_too_small_to_tell_are_refused():
         summarise(source, rare)
     with pytest.raises(ValueError, match="smallest_cell must be a whole number"):
         summarise(source, y, smallest_cell=0)
+
+
+def test_what_can_not_be_summarised_is_named():
+    X, y, _ = tables(0, 300)
+    cases = [
+        ({"X": X.to_numpy()}, "X must be a DataFrame"),
+        ({"y": np.where(y > 0, y, np.nan)}, "Label 'y' is NaN in .* rows: leave these rows out"),
+        ({"y": np.where(y > 0, "yes", "no")}, "y holds 'yes', which is no number"),
+        ({"column_groups": [["a", "bb"]]}, "column_groups names 'bb', which is no column"),
+    ]
+    for change, message in cases:
+        with pytest.raises((ValueError, TypeError), match=message):
+            summarise(**{"X": X, "y": y, **change})

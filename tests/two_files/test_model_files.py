@@ -46,6 +46,8 @@ def test_a_file_predicts_as_the_model_does(tmp_path, kind, label):
     read = read_model(tmp_path / "model")
     np.testing.assert_allclose(read.predict(target[target.columns[::-1]]), made.predict(target), rtol=1e-12)
     assert (read.kind, read.choice, read.adapted, read.classes) == (kind, made.choice, made.adapted, made.classes)
+    with pytest.raises(ValueError, match="X contains NaN in column 'a'"):
+        read.predict(target.assign(a=np.nan))
     with pytest.raises(ValueError, match="has no column 'a', which the model takes"):
         read.predict(target.drop(columns="a"))
 
@@ -84,11 +86,17 @@ def test_trees_of_another_version_are_refused(tmp_path, monkeypatch):
     [
         (lambda c: c.update(format="x"), "no model of dams"),
         (lambda c: c.update(version=9), "version 9, and this dams reads version 1"),
-        (lambda c: c.update(kind="forest"), "kind must be one of"),
+        (lambda c: c.update(kind="forest"), "kind must be linear or logistic, got 'forest'"),
+        (lambda c: c.update(kind="boosting"), "kind must be linear or logistic, got 'boosting'"),
         (lambda c: c.pop("label"), "'label' is missing"),
         (lambda c: c.update(members=[]), "members is empty"),
         (lambda c: c["members"][0]["coef"].pop(), "coef must hold 4 finite numbers"),
         (lambda c: c.update(classes=["a"]), "classes must be two"),
+        (lambda c: c.update(classes="ab"), "classes must be two"),
+        (lambda c: c["members"][0].update(intercept=float("nan")), "intercept must be a finite number, got nan"),
+        (lambda c: c.update(encoding=[1]), "is damaged"),
+        (lambda c: c.update(columns=["a", "a", "b", "c"]), "columns must be different names"),
+        (lambda c: c.update(file_columns=["a", "b", "d"]), "file_columns and encoding do not give the column 'c'"),
     ],
 )
 def test_damage_is_named(tmp_path, change, message):
@@ -106,3 +114,20 @@ def test_pickles_are_refused(tmp_path):
     (tmp_path / "model").write_bytes(b"\x80\x04\x95")
     with pytest.raises(ValueError, match="no model of dams"):
         read_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("text", ['{"format": "dams model", ', "[" * 100_000, "[]", ""])
+def test_what_was_cut_is_no_model(tmp_path, text):
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(ValueError, match=r"model\.json is no model of dams"):
+        read_model(tmp_path / "model.json")
+
+
+def test_a_file_needs_no_column_that_the_model_does_not_take(tmp_path):
+    """Columns that hardly a source row shows are not used, and a later file may do without them."""
+    source, target, _ = hospitals(700)
+    rare = {"rare": 0.0, "ward=a": 1.0, "ward=b": 0.0}
+    X, X_target = source.drop(columns="y").assign(**rare), target.assign(**rare)
+    made = FileModel.of(adapt(X, source["y"], X_target, model="linear"), encoding={"ward": ("a", "b")})
+    assert made.columns == ["a", "b", "c", "d", "ward=a"]
+    assert made.file_columns == ["a", "b", "c", "d", "ward"]

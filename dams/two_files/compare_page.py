@@ -11,9 +11,10 @@ import pandas as pd
 import dams
 from dams._page import make_environment
 from dams.two_files.columns import DIFFERENT, LESS, MORE, NEVER_LOST, NOTHING, RECORDED, UNCLEAR
+from dams.two_files.compare_text import SHOWN, counted, test_of
+from dams.two_files.naming import count, printable
 from dams.two_files.presence import most_varying
-from dams.two_files.verdict import CANT_SEE, Verdict, count, printable
-from dams.two_files.words import SHOWN, test_of
+from dams.two_files.verdict import CANT_SEE, Verdict
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -55,7 +56,7 @@ def render(found: Comparison) -> str:
         },
         rows=rows,
         shown=SHOWN,
-        rest=_rest(shows.iloc[SHOWN:]),
+        rest=counted(shows.iloc[SHOWN:]),
         ticks=[{"at": _place(k, most), "label": _times(k)} for k in range(-most, most + 1)],
         width=WIDTH,
         test=test_of(found),
@@ -125,15 +126,6 @@ def _times(power: int) -> str:
 def _furthest(columns: pd.DataFrame) -> float:
     powers = [abs(_power(r)) for r in columns.loc[columns["target_shows"].isin(DIFFERENT), "r"] if r < 1]
     return max(powers, default=1.0)
-
-
-def _rest(shows: pd.Series) -> str:
-    counted = {
-        "with a clear difference": int(shows.isin(DIFFERENT).sum()),
-        "without": int((shows == UNCLEAR).sum()),
-        "never lost": int(shows.isin([NEVER_LOST, RECORDED]).sum()),
-    }
-    return ", ".join(f"{n:,} {what}" for what, n in counted.items() if n)
 
 
 def _checks(found: Comparison) -> list[dict[str, Any]]:

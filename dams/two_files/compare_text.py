@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from dams.two_files.columns import DIFFERENT, NEVER_LOST, RECORDED, UNCLEAR
+from dams.two_files.naming import count, printable
 from dams.two_files.presence import most_varying
-from dams.two_files.verdict import CANT_SEE, count, printable
+from dams.two_files.verdict import CANT_SEE
 
 if TYPE_CHECKING:
     from dams.two_files.comparison import Comparison
@@ -23,10 +24,11 @@ def describe(found: Comparison, *, all_columns: bool = False) -> str:
     """Return the text of `Comparison`."""
     (source, target), (n_source, n_target) = found.files, found.rows
     shown = found.columns if all_columns else found.columns.head(SHOWN)
+    rest = found.columns["target_shows"].iloc[len(shown) :]
     blocks = [
         f"{found.headline}\n({source}: {n_source:,} rows; {target}: {n_target:,} rows; {count(len(found.columns))})",
         "What to do:\n" + "\n".join(f"- {step}" for step in found.advice),
-        table(shown) + rest(found.columns.iloc[len(shown) :]),
+        table(shown) + (f"\n… and {count(len(rest))} more: {counted(rest)} (--all lists them)." if len(rest) else ""),
         f"{KEY} Intervals hold {100 * found.relative.confidence:.3g} % for all columns at once.",
     ]
     if len(found.presence):
@@ -61,18 +63,14 @@ def table(columns: pd.DataFrame) -> str:
     return frame.to_string(float_format=lambda value: f"{value:.3f}")
 
 
-def rest(columns: pd.DataFrame) -> str:
-    """Count the columns that are not shown."""
-    if columns.empty:
-        return ""
-    shows = columns["target_shows"]
-    counted = {
+def counted(shows: pd.Series) -> str:
+    """Count columns by what the target shows of them."""
+    counts = {
         "with a clear difference": int(shows.isin(DIFFERENT).sum()),
         "without": int((shows == UNCLEAR).sum()),
         "never lost": int(shows.isin([NEVER_LOST, RECORDED]).sum()),
     }
-    parts = ", ".join(f"{n:,} {what}" for what, n in counted.items() if n)
-    return f"\n… and {count(len(columns))} more: {parts} (--all lists them)."
+    return ", ".join(f"{n:,} {what}" for what, n in counts.items() if n)
 
 
 def _by_anchor(found: Comparison) -> str:
