@@ -90,10 +90,12 @@ def what_is_missing(run: RunFolder) -> list[str]:
             lines.append(f"{missing} of {n_blocks} blocks of fits; what follows rests on the others.")
         _, absent = outputs_of(run)
         lines += [f"Table or figure {name}." for name in absent]
-    present = {*parts_of(run), *run.records["method"]}
-    for name, part in PARTS.items():
-        if name not in present and not part.optional:
-            lines.append(f"{part.name}: {part.title[0].lower()}{part.title[1:]}.")
+    # A run without studies is not of the paper, and has none of its parts.
+    if run.run is None or run.run.studies:
+        present = {*parts_of(run), *run.records["method"]}
+        for name, part in PARTS.items():
+            if name not in present and not part.optional:
+                lines.append(f"{part.name}: {part.title[0].lower()}{part.title[1:]}.")
     if not run.owns(file_of("provenance")):
         lines.append("Provenance: the run has not come to its end.")
     return lines
