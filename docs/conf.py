@@ -6,6 +6,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent / "_extensions"), str(Path(__file__).parents[1])]
 
+from docutils import nodes  # noqa: E402
+from sphinx_gallery.directives import imgsgnode  # noqa: E402
+
 import dams  # noqa: E402
 
 project = "dams"
@@ -75,6 +78,15 @@ def skip_foreign(app, what, name, member, skip, options):
     return True if (module or "").split(".")[0] not in ("", "dams") else None
 
 
+def let_figures_scroll(app, doctree, page):
+    """Put each figure of an example where it can be wider than a phone; see site.css."""
+    for figure in list(doctree.findall(imgsgnode)):
+        frame = nodes.container(classes=["wide"])
+        figure.replace_self(frame)
+        frame += figure
+
+
 def setup(app):
-    """Register the hook."""
+    """Register the hooks."""
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("doctree-resolved", let_figures_scroll)

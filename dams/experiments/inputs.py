@@ -50,7 +50,7 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
 
 
 def eicu_inputs(folder: str) -> list[str]:
-    """List the files of a user's own eICU folder that a run reads; refuse a folder that lacks one."""
+    """List the files of a user's own eICU folder that a run reads; refuse a folder in which one is missing."""
     if not Path(folder).is_dir():
         raise ConfigError(
             f"eicu.folder: {folder} is not a folder; name the one that holds FIDDLE_eicu/ and eicu-crd/, or "
@@ -60,7 +60,7 @@ def eicu_inputs(folder: str) -> list[str]:
     lacking = [str(path) for path in needed if not path.is_file()]
     if lacking:
         raise ConfigError(
-            f"eicu.folder: {folder} lacks {', '.join(lacking)}; docs/eicu.md says which files are needed and where from"
+            f"eicu.folder: {folder} has no {', '.join(lacking)}; docs/eicu.md lists the files, and where to get them"
         )
     # Where it comes or goes, what is said of the same numbers changes.
     return [str(path) for path in [*needed, *([mark] if mark.is_file() else [])]]

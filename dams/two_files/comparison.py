@@ -93,7 +93,7 @@ class Comparison:
 
     @property
     def advice(self) -> list[str]:
-        """What to do about it."""
+        """Advice: what to do about it."""
         return advise(self)
 
     def __str__(self) -> str:
@@ -249,7 +249,7 @@ def refuse_never_recorded(pair: Pair) -> None:
 
 
 def _notes(pair: Pair) -> list[str]:
-    """What was assumed of the columns."""
+    """Return what was assumed of the columns."""
     notes = []
     words = [name for name in pair.never_lost if name in pair.encoding]
     flags = [name for name in pair.never_lost if name not in pair.encoding]

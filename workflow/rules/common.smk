@@ -199,7 +199,7 @@ def products_in(outputs):
 
 
 def captions_of(rule):
-    """What Snakemake's report says of the outputs of a rule."""
+    """Return what Snakemake's report says of the outputs of a rule."""
     shown = [entry for entry in entries_of(rule).values() if entry.caption]
     return {entry.title: entry.caption for entry in shown}
 
@@ -233,7 +233,7 @@ def module_of(wildcards):
 
 
 def caption_of(wildcards):
-    """What Snakemake's report says of a table or figure."""
+    """Return what Snakemake's report says of a table or figure."""
     return dams_products.OUTPUTS[OUTPUTS[wildcards.output].name].caption
 
 
@@ -244,7 +244,7 @@ def files_of_rule(rule):
 
 
 def block_of(wildcards):
-    """What run_block is to do."""
+    """Return the instructions of a run_block job."""
     return BLOCKS[design.BLOCK.format(**wildcards)]
 
 
@@ -277,7 +277,7 @@ def table_of(wildcards):
 
 
 def eicu_files(wildcards):
-    """What run_eicu waits for: the simulated cohort, the download, or files of the user's.
+    """Return what run_eicu waits for: the simulated cohort, the download, or files of the user's.
 
     Files, not their folder, which does not change when one in it is overwritten.
     """
@@ -293,7 +293,7 @@ def eicu_files(wildcards):
 
 
 def sepsis_files(wildcards):
-    """What the study of two hospitals waits for: the download, or a copy of the data."""
+    """Return what the study of two hospitals waits for: the download, or a copy of the data."""
     if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
         return [f"{SEPSIS_FOLDER}/downloaded.json"]
     try:

@@ -131,7 +131,7 @@ def test_it_says_what_was_found_and_where_it_comes_from(page):
         assert words in page.text, words
 
 
-def test_a_whole_run_lacks_nothing_it_asked_for(folder, page):
+def test_a_whole_run_has_all_it_asked_for(folder, page):
     assert "blocks of fits" not in page.text
     assert "Theory: " not in page.text
 
