@@ -70,11 +70,11 @@ def advice_table(shares: pd.DataFrame, advice: pd.DataFrame) -> Table:
             rows.append((strength, entries))
         about = MECHANISMS[str(mechanism)]
         sections.append(Section(f"{about.title}: {about.about}", rows))
-    heads: list[tuple[str, ...]] = [("what to do",), ("Source", "score"), ("Oracle", "score")]
+    heads: list[tuple[str, ...]] = [("What to do",), ("Source", "score"), ("Oracle", "score")]
     heads += [(named[name], "share") for name in methods]
-    heads += [("check_ucar", "rejects"), ("… given", "age"), ("other", "population")]
-    for given in ("", ", given age"):
-        heads += [(f"target_risk{given}", "error"), ("its choice", "is right")]
+    heads += [("check_ucar", finds) for finds in ("rejects", "rejects given age", "other population")]
+    for given in ("", " given age"):
+        heads += [(f"target_risk{given}", "error"), (f"target_risk{given}", "choice is right")]
     return Table(
         title="Share of the gap between source and oracle that is closed, and what can be seen without target labels",
         heads=heads,

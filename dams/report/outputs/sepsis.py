@@ -158,8 +158,7 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
     excess = scores[(scores["metric"] == "excess") & (scores["method"] != "source")]
     methods = [name for name in METHODS if name in set(excess["method"])]
     directions = list(dict.fromkeys(zip(excess["source"], excess["target"], strict=True)))
-    # One below the other, as the names of methods are long.
-    figure, axes = new_figure(len(directions), 1, width=4.8, height=(0.34 * len(methods) + 0.7) * len(directions) + 0.4)
+    figure, axes = new_figure(1, len(directions), width=FULL_WIDTH, height=0.34 * len(methods) + 1.1)
     for panel, (source, target) in zip(axes.flat, directions, strict=True):
         here = excess[(excess["source"] == source) & (excess["target"] == target)]
         beyond = 0

@@ -310,3 +310,14 @@ def test_the_head_of_a_wide_table_covers_nothing_on_a_phone(visit):
       return [...seen].filter(Boolean).length;
     """
     assert browser.execute_script(covering) == 0
+
+
+def test_a_tall_figure_and_its_caption_fit_on_a_sheet(visit):
+    """What is taller than the sheet is printed on one of its own, after an empty rest of the page before."""
+    browser = visit(718, media="print")
+    height = browser.execute_script("""
+      document.querySelector("main").innerHTML = `<figure class="plot"><div class="scroll">
+        <svg class="whole" viewBox="0 0 100 400" style="--width: 700px"><rect width="100" height="400"/></svg></div></figure>`;
+      return document.querySelector("figure svg").getBoundingClientRect().height;
+    """)
+    assert 600 < height < 760
