@@ -79,11 +79,16 @@ def skip_foreign(app, what, name, member, skip, options):
 
 
 def let_figures_scroll(app, doctree, page):
-    """Put each figure of an example where it can be wider than a phone; see site.css."""
-    for figure in list(doctree.findall(imgsgnode)):
+    """Put each figure of an example, and each picture of a page, where it can be wider than a phone: see site.css."""
+    pictures = [image.parent for image in doctree.findall(nodes.image) if _is_alone_in_a_paragraph(image)]
+    for figure in [*doctree.findall(imgsgnode), *pictures]:
         frame = nodes.container(classes=["wide"])
         figure.replace_self(frame)
-        frame += figure
+        frame += figure.children if isinstance(figure, nodes.paragraph) else figure
+
+
+def _is_alone_in_a_paragraph(image):
+    return isinstance(image.parent, nodes.paragraph) and len(image.parent) == 1
 
 
 def setup(app):
