@@ -1,6 +1,7 @@
 """The site: `make docs` builds it, without a network, from this folder, the docstrings and the files pages link to."""
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -91,7 +92,16 @@ def _is_alone_in_a_paragraph(image):
     return isinstance(image.parent, nodes.paragraph) and len(image.parent) == 1
 
 
+def keep_numbers_whole(app, doctree, page):
+    """Break no line of a table between a number and its sign of percent or order."""
+    for entry in doctree.findall(nodes.entry):
+        for text in list(entry.findall(nodes.Text)):
+            whole = re.sub(r"(?<=\d) (?=%)|(?<=[≤≥]) (?=[−\d])", "\u00a0", text)
+            text.parent.replace(text, nodes.Text(whole))
+
+
 def setup(app):
     """Register the hooks."""
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("doctree-resolved", let_figures_scroll)
+    app.connect("doctree-resolved", keep_numbers_whole)
