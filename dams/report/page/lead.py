@@ -27,7 +27,7 @@ _REASONS = {
     "nonparametric": "it can only delete values, so it is no answer where the target records a feature better",
     "closed_form_as_published": "the matrix that it inverts need not be positive definite",
 }
-_ELSEWHERE = "Repeats, intervals and exact values stand in the tables below."
+_ELSEWHERE = "Repeats, intervals and exact values are in the tables below."
 
 
 def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
