@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dams.cli import main
+from dams.datasets.uci.origins import UCI
 from dams.report.claims.verdicts import check_claims, read_claims
 from dams.report.run_folder import RunFolder
 from dams.theory.scenarios import exact_scores
@@ -44,6 +45,8 @@ def test_a_report_can_be_made_of_the_committed_files_alone(committed, capsys, mo
     assert "blocks of fits" not in capsys.readouterr().out
     page = (committed / "report.html").read_text(encoding="utf-8")
     assert "Table 1" in page
+    # No file of the clone says what served the raw data: the page names the only files that are taken.
+    assert all(file.sha256 in page for dataset in UCI.values() for file in dataset.files)
     assert [link for link in links_of(page) if not (committed / link).exists()] == []
 
 

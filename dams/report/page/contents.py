@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dams.datasets.registry import DATASETS, raw_name, title_of
+from dams.datasets.uci.origins import find_dataset
 from dams.experiments.beyond.names import EICU
 from dams.experiments.design import names_in_order
 from dams.experiments.products import MANIFEST, PARTS, Made, file_of, study_outputs
@@ -119,7 +120,7 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
         kind = DATASETS[name].kind if name in DATASETS else "own"
         about = {"dataset": title_of(name), "what": _KINDS[kind]}
         fetched = raw.get(raw_name(name) or "")
-        files = (read_json(fetched) or []) if fetched else []
+        files = (read_json(fetched) if fetched else None) or _pinned(raw_name(name))
         rows += [{**about, **file} for file in files] or [{**about, "file": _FILES[kind]}]
     if not run.evidence.eicu.empty:
         simulated = {"what": "simulated cohort", "file": "none"}
@@ -135,10 +136,18 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "what", "file", "sha256", "source", "licence"])
 
 
+def _pinned(name: str | None) -> list[dict[str, Any]]:
+    """Return the files that a run must have read, for a folder that does not say what served them, as a clone."""
+    if name is None:
+        return []
+    dataset = find_dataset(name)
+    return [{"file": file.name, "sha256": file.sha256, "licence": dataset.licence} for file in dataset.files]
+
+
 _KINDS = {
     "scenario": "simulated",
     "table": "real covariates; labels and missingness simulated",
     "uci": "real covariates; labels and missingness simulated",
     "own": "your own covariates; labels and missingness simulated",
 }
-_FILES = {"scenario": "none", "table": "part of scikit-learn", "uci": "not recorded", "own": "your own"}
+_FILES = {"scenario": "none", "table": "part of scikit-learn", "own": "your own"}
