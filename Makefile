@@ -43,6 +43,7 @@ lint: $(VENV)/dev ## Check style, types, layers and workflow
 
 docs: $(VENV)/dev ## Build the site, docs/_build/html/index.html (about a minute, no network)
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m pytest -q -n0 tests/test_docs_browser.py
 
 bench: $(VENV)/dev ## Measure speed and renew its tables, benchmarks/README.md (some twenty minutes)
 	$(BIN)/python -m benchmarks

@@ -3,7 +3,7 @@
 python -m benchmarks.end_to_end [--cells N] [--datasets NAME ...] [--csv FILE] [--toy]
 
 Plain protocol: for every β values are lost anew, missingpy imputes, and every method and model is one fit with library
-defaults. Its seconds are measured for one β a cell; this project's for all of a cell. Both in turn, in processor
+defaults. Its seconds are measured for one β per cell; this project's for all of a cell. Both in turn, in processor
 seconds on one core, and then multiplied by the design of config/paper.yaml: 20 draws × 5 β (50 × 10 for linear models
 other than imputed) in two regimes.
 """
@@ -94,7 +94,7 @@ def ours(table: pd.DataFrame, dataset: str, regime: str, draw: int) -> Iterator[
 
 
 def measure(datasets: list[str], cells: int) -> pd.DataFrame:
-    """Measure cells of both regimes in turn; one row a cell and step, `share` of a cell being multiplied later."""
+    """Measure cells of both regimes in turn; one row per cell and step, `share` of a cell being multiplied later."""
     rows = []
     for dataset in datasets:
         table = load_table(dataset)
@@ -114,7 +114,7 @@ def measure(datasets: list[str], cells: int) -> pd.DataFrame:
 
 
 def extrapolate(rows: pd.DataFrame) -> pd.DataFrame:
-    """Core-seconds of the whole design by data set; `plain_once` imputes once a draw, as this project does."""
+    """Core-seconds of the whole design by data set; `plain_once` imputes once per draw, as this project does."""
     per_cell = rows.groupby(["dataset", "protocol", "step", "model"], sort=False)["seconds"].mean()
     table = []
     for dataset in rows["dataset"].unique():

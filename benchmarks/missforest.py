@@ -191,7 +191,7 @@ def measure_cell(
 def measure(
     datasets: list[str], regimes: list[str], cells: int, seeds: int, keep: Path | None, *, units: bool = False
 ) -> pd.DataFrame:
-    """Measure every cell; one row a measure, item and seed."""
+    """Measure every cell; one row per measure, item and seed."""
     rows = []
     for dataset in datasets:
         table = load_table(dataset)

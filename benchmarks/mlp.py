@@ -67,7 +67,7 @@ def operations_a_second(size: int = 1000, repeats: int = 5) -> float:
 
 
 def compare(cell: Cell) -> pd.DataFrame:
-    """Fit a cell with every engine; one row a label."""
+    """Fit a cell with every engine; one row per label."""
     table: dict[str, Any] = {"dataset": cell.key.dataset, "regime": cell.key.regime, "draw": cell.key.draw}
     table["label"] = [f"{label.kind} {label.beta}" for label in cell.labels]
     for fit in (engine, sklearn, single):

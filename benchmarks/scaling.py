@@ -140,7 +140,7 @@ def two_cores(data: Path, group: str, plan: Plan) -> list[dict[str, object]]:
 
 
 def draw(table: pd.DataFrame, steps: dict[str, tuple[int, ...]], stem: Path) -> None:
-    """One panel a size, seconds against it on doubled scales, one line a group of fits."""
+    """One panel per size, seconds against it on doubled scales, one line per group of fits."""
     from dams.report.figures import legend_below, line_of, new_figure, save_figure
 
     looks = dict(zip(GROUPS, ("closed_form", "source", "nonparametric", "imputed", "two_way"), strict=True))

@@ -1,4 +1,4 @@
-"""The XGBoost engine against one `XGBRegressor(n_jobs=1)` a label: seconds a fit, and the same predictions to the bit.
+"""The XGBoost engine against one `XGBRegressor(n_jobs=1)` per label: seconds per fit, and equal predictions.
 
 python -m benchmarks.xgboost [--repeats N] [--csv FILE] [--toy]
 """
@@ -33,7 +33,7 @@ def reference(cell: Cell) -> np.ndarray:
 
 
 def compare(cell: Cell, repeats: int) -> dict[str, object]:
-    """Time both in turn, in processor seconds a label; the least of the repeats is the one least disturbed."""
+    """Time both in turn, in processor seconds per label; the least of the repeats is the one least disturbed."""
     seconds: dict[str, list[float]] = {"engine": [], "reference": []}
     predictions: dict[str, np.ndarray] = {}
     for _ in range(repeats):

@@ -159,7 +159,7 @@ def _describe(check: Any) -> str:
     if check.kind == "bounds":
         return f"{feature} would be observed in more than all target rows that have {other}"
     if check.kind == "absences":
-        return f"{feature} would be observed in more than all rows that lack {other}"
+        return f"{feature} would be observed in more than all rows without {other}"
     if check.kind == "together":
         return f"the presence of {feature} where any of its group is recorded"
     return f"{feature} and {other} together"

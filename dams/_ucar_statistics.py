@@ -250,10 +250,10 @@ def _variances_of_absence(source: Blocks, j: Array, share: Array, P: Array, limi
 
 
 def compare_absences(source: Blocks, target: Blocks, j: Array, i: Array, joint: Array, absent: Array) -> Checks:
-    """Checks of j given an absence, from shares of rows by block: those that have j and lack the other, or lack it.
+    """Checks of j given an absence, from shares of rows by block: with j and without the other, and all without it.
 
     The variance is taken at the limit, P(j | absent) = 1/(1 − r_j), if it is larger there: where all rows of few that
-    lack the other have j by chance, the estimated variance would be none.
+    are without the other have j by chance, the estimated variance would be none.
     """
     P, share = absent.mean(axis=0), joint.mean(axis=0)
     limit = source.q[j] / target.q[j]

@@ -80,8 +80,8 @@ def refuse_text(X: Any, *, name: str) -> None:
     first = next(iter(found.values()))
     raise ValueError(
         f"{name} holds {_show(first)}, which is no number, in "
-        f"{describe_columns(np.array(list(found)), column_names(X))}. Give a category one 0/1 column a level "
-        "(pandas.get_dummies), a date as a number of days, and numbers stored as text as numbers (pandas.to_numeric)."
+        f"{describe_columns(np.array(list(found)), column_names(X))}. One-hot encode categories (pandas.get_dummies: "
+        "one 0/1 column per level), count dates in days, and convert numbers stored as text (pandas.to_numeric)."
     )
 
 
@@ -178,7 +178,7 @@ def check_covariates(X: Any, *, name: str) -> Any:
     from sklearn.utils import check_array
 
     if X is None:
-        raise ValueError(f"{name} is None: give a table of observed covariates, one row an observation.")
+        raise ValueError(f"{name} is None: give a table of observed covariates, one row per observation.")
     refuse_unusable(X, name=name)
     if getattr(X, "shape", np.shape(X))[:1] == (0,):
         raise ValueError(f"{name} has no rows: give at least one row of observed covariates.")

@@ -17,7 +17,7 @@ from dams.commands._common import Refused
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    # What a terminal's letters lack is no reason to fail.
+    # A character that the terminal cannot show is no reason to fail.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -1,7 +1,7 @@
 """Discrete laws of (X, Y) under missingness: corrupt them, recover them, carry them from source to target.
 
-A *law* is an array with one axis a feature and the label on the last axis; along a feature's axis index 0 is the value
-zero and the others are its nonzero values, however many. Losing values at rate m acts on every axis alike, by the
+A *law* is an array with one axis per feature and the label on the last axis; along a feature's axis index 0 is the
+value zero and the others are its nonzero values, however many. Losing values at rate m acts on every axis alike, by the
 small matrix that leaves zero where it is, keeps a nonzero value with weight 1 − m and moves it to zero with weight m.
 The paper's sum over all z ⇝ x is the product of these matrices, applied here one axis after another: O(d · size)
 instead of one term for every pair of states.
@@ -147,7 +147,7 @@ def _check_law(law: Any, name: str) -> Array:
     values = np.asarray(law, dtype=float)
     if values.ndim < 2:
         raise ValueError(
-            f"{name} must have one axis a feature and the label on the last axis, so two axes or more; got shape "
+            f"{name} must have one axis per feature and the label on the last axis, so two axes or more; got shape "
             f"{values.shape}. Without a label, add an axis of length one: law[..., None]."
         )
     if values.size == 0 or not np.isfinite(values).all():

@@ -43,7 +43,7 @@ class LinearFit:
         return max(float(size.max() / size.min()) if len(size) else np.inf for size in sizes)
 
     def mse(self, test: Moments) -> Array:
-        """Mean squared error over the rows that `test` summarises, one value a label.
+        """Mean squared error over the rows that `test` summarises, one value per label.
 
         E(Y − a − Xβ)² = Var(Y) − 2 βᵀCov(X, Y) + βᵀCov(X)β + (E[Y] − a − E[X]β)².
         """

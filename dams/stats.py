@@ -103,7 +103,7 @@ class Components:
     def of(cls, values: np.ndarray) -> Components:
         """Estimate them without bias, as in a two-way analysis of variance; those that come out negative are 0.
 
-        With a single β (or draw) what it adds can't be told from the rest, and counts as the other's.
+        With a single β (or draw) its share of the variance cannot be separated, and counts as the other's.
         """
         values = np.asarray(values, dtype=float)
         a, b = values.shape
@@ -126,7 +126,7 @@ def crossed_replicates(
     """Means of a table of draws × β under resampling of both; NaN where a replicate meets no value.
 
     Tables of the same shape meet the same resamples under the same seed, so a quantity of several means, such as their
-    ratio, is resampled by calling this once a table.
+    ratio, is resampled by calling this once per table.
     """
     known = _is_known(values)
     rng = np.random.default_rng(random_state)

@@ -1,10 +1,14 @@
 """The site: `make docs` builds it, without a network, from this folder, the docstrings and the files pages link to."""
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent / "_extensions"), str(Path(__file__).parents[1])]
+
+from docutils import nodes  # noqa: E402
+from sphinx_gallery.directives import imgsgnode  # noqa: E402
 
 import dams  # noqa: E402
 
@@ -75,6 +79,29 @@ def skip_foreign(app, what, name, member, skip, options):
     return True if (module or "").split(".")[0] not in ("", "dams") else None
 
 
+def let_figures_scroll(app, doctree, page):
+    """Put each figure of an example, and each picture of a page, where it can be wider than a phone: see site.css."""
+    pictures = [image.parent for image in doctree.findall(nodes.image) if _is_alone_in_a_paragraph(image)]
+    for figure in [*doctree.findall(imgsgnode), *pictures]:
+        frame = nodes.container(classes=["wide"])
+        figure.replace_self(frame)
+        frame += figure.children if isinstance(figure, nodes.paragraph) else figure
+
+
+def _is_alone_in_a_paragraph(image):
+    return isinstance(image.parent, nodes.paragraph) and len(image.parent) == 1
+
+
+def keep_numbers_whole(app, doctree, page):
+    """Break no line of a table between a number and its sign of percent or order."""
+    for entry in doctree.findall(nodes.entry):
+        for text in list(entry.findall(nodes.Text)):
+            whole = re.sub(r"(?<=\d) (?=%)|(?<=[≤≥]) (?=[−\d])", "\u00a0", text)
+            text.parent.replace(text, nodes.Text(whole))
+
+
 def setup(app):
-    """Register the hook."""
+    """Register the hooks."""
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("doctree-resolved", let_figures_scroll)
+    app.connect("doctree-resolved", keep_numbers_whole)

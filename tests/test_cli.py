@@ -126,7 +126,7 @@ def test_check_looks_for_the_folder_of_eicu(written, tmp_path, capsys):
     assert f"eicu.folder: {tmp_path / 'none'} is not a folder" in capsys.readouterr().err
     (tmp_path / "none").mkdir()
     assert main(["check", str(written)]) == 1
-    assert f"{tmp_path / 'none'} lacks {tmp_path / 'none'}/FIDDLE_eicu/population" in capsys.readouterr().err
+    assert f"{tmp_path / 'none'} has no {tmp_path / 'none'}/FIDDLE_eicu/population" in capsys.readouterr().err
     simulate_eicu(tmp_path / "none", size="test")
     assert main(["check", str(written)]) == 0
 
@@ -220,7 +220,7 @@ def test_a_reader_that_has_had_enough_is_no_error():
     assert told == ""
 
 
-def test_letters_that_a_terminal_lacks_are_no_reason_to_fail():
+def test_characters_that_a_terminal_cannot_show_are_no_reason_to_fail():
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "dams", "check", "config/examples/own_table.yaml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, env=os.environ | plain, check=False)

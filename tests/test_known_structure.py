@@ -224,7 +224,7 @@ class TestAlwaysRecorded:
         worst = untold[0][0].checks.iloc[0]
         assert (worst.kind, worst.feature, worst.other) == ("absences", "column 0", "column 1")
         assert worst.effect == pytest.approx(0.75 / 0.52, rel=0.15)
-        assert "column 0 would be observed in more than all rows that lack column 1" in str(untold[0][0])
+        assert "column 0 would be observed in more than all rows without column 1" in str(untold[0][0])
         assert told[0][0].population_differs == ["column 0", "column 1"]
         assert "Populations differ in column 0, column 1, always recorded" in str(told[0][0])
         assert told[0][0].p_by_family["population"] < 0.05 < told[0][0].p_value
@@ -309,7 +309,7 @@ class TestAlwaysRecorded:
         assert not from_counts(*counts, 1000, 1000).is_proper
         assert from_counts(*counts, 1000, 1000, always_recorded=np.array([True, False])).is_proper
 
-    def test_a_level_that_one_place_lacks_is_no_reason_to_refuse(self):
+    def test_a_level_that_is_missing_in_one_place_is_no_reason_to_refuse(self):
         X = np.column_stack([np.zeros(100), np.arange(100) % 3 == 0, np.arange(100) % 2]).astype(float)
         other = X.copy()
         other[:, 0], other[:, 1] = 1, 0

@@ -34,17 +34,19 @@ def _report(given: argparse.Namespace) -> int:
         raise Refused(
             f"{folder} holds nothing of a run; expected results/<name>, with {SETTINGS} or {file_of('records')} in it."
         )
-    # Tables and figures alone, without the records behind them, make no page.
-    held = [file_of("records"), file_of("records_compact"), MANIFEST["block_records"].path.split("/")[0]]
-    if (folder / file_of("provenance")).exists() and not any((folder / name).exists() for name in held):
-        raise Refused(
-            f"{folder} is of a run that came to its end, but its records are not there: expected {held[0]}, {held[1]} "
-            f"or {held[2]}/, got none of them. A page made now would be empty, so report.html is left as it is; "
-            "`dams run` with the configuration of this run makes the records and the page."
-        )
     try:
+        run = RunFolder(folder)
+        # Tables and figures alone, without the records behind them, make no page; a run without studies has none.
+        held = [file_of("records"), file_of("records_compact"), MANIFEST["block_records"].path.split("/")[0]]
+        finished = (folder / file_of("provenance")).exists() and (run.run is None or run.run.studies)
+        if finished and not any((folder / name).exists() for name in held):
+            raise Refused(
+                f"{folder} is of a run that came to its end, but its records are not there: expected {held[0]}, "
+                f"{held[1]} or {held[2]}/, got none of them. A page made now would be empty, so report.html is left as "
+                "it is; `dams run` with the configuration of this run makes the records and the page."
+            )
         page = write_page(folder)
-        missing = what_is_missing(RunFolder(folder))
+        missing = what_is_missing(run)
     except OSError as error:
         raise Refused(
             f"No report of {folder}: {error.filename or folder}: {error.strerror}. "

@@ -1,4 +1,4 @@
-"""`dams summarise`: counts and moments of a file whose rows may not leave the house."""
+"""`dams summarise`: counts and moments of a file whose rows must stay in-house."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     summarise = commands.add_parser(
         "summarise",
         help="write counts and moments of a file, from two of which `dams adapt` fits the linear model",
-        description="Summarise a file whose rows may not leave the house. Counts of few rows are not told, which is "
+        description="Summarise a file whose rows must stay in-house. Counts of few rows are not disclosed, which is "
         "disclosure control and no differential privacy (docs/your_data.md). With --anchors, columns of few levels, "
         "there is one summary per level, source.json becoming source.sex=F.json and so on.",
     )
@@ -107,7 +107,7 @@ def _make(given: argparse.Namespace) -> tuple[list[str], dict[str, TableSummary]
         except ValueError as error:
             if not given.anchors:
                 raise
-            notes.append(f"{level} is not told: {error}")
+            notes.append(f"{level} is not disclosed: {error}")
     if not made:
         raise Refused("\n".join(notes))
     return notes, made

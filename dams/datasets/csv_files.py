@@ -99,7 +99,7 @@ def numbers(
     plain = text if decimal == "." else text.mask(text.str.contains(".", regex=False)).str.replace(",", ".")
     values = pd.to_numeric(plain, errors="coerce").astype("Float64").astype(np.float64)
     bad = text.notna() & ~np.isfinite(values)
-    # Whether it marks decimals or thousands can't be told from the field.
+    # The field does not say whether it marks decimals or thousands.
     other = "," if decimal == "." else r"\."
     if bad.any() and re.fullmatch(rf"[+-]?[\d.,]*{other}[\d.,]+", text[bad].iloc[0].strip()):
         expected = expected_mark.format(mark=marks[0], other=marks[1], sign="," if decimal == "." else ".")

@@ -46,7 +46,7 @@ def load_csv(
     binary : columns of 0 and 1, or of False and True
         An empty field becomes 0.
     categorical : columns of levels
-        One 0/1 column a level; an empty field is 0 in all of them.
+        One 0/1 column per level; an empty field is 0 in all of them.
     separator : str
         The character between fields.
     """

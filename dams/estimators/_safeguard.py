@@ -39,7 +39,7 @@ CLEARLY = 2.0
 
 @dataclass(frozen=True)
 class _Compared:
-    """What a fold says: R(f₁) − R(f₀), the term that should be zero, and the gradient of the former in r, (d,)."""
+    """Terms of one fold: R(f₁) − R(f₀), the term that should be zero, and the gradient of the former in r, (d,)."""
 
     excess: float
     term: float

@@ -164,7 +164,7 @@ def _choose(
 
 @dataclass(frozen=True)
 class Risks:
-    """What held-out rows say of the candidates, each (folds, candidates, k).
+    """Risks of the candidates on held-out rows, each (folds, candidates, k).
 
     `risk` is the target risk over that of the first candidate; `gap` its change if the target's Gram matrix replaces
     the moved source's; `missed` the square of what the moved means miss of the target's, the error of the intercept.
@@ -221,7 +221,7 @@ def _without(source: FoldedMoments, target: FoldedMoments, whole: System, fold: 
 def _held_out_risk(
     candidates: Sequence[Candidate], coef: Array, part: System, held: Held | System
 ) -> tuple[Array, Array, Array]:
-    """What the fields of `Risks` are for one fold, from coefficients (candidates, d, k) without it."""
+    """Return the fields of `Risks` for one fold, from coefficients (candidates, d, k) fitted without it."""
     start, steps = coef[0], coef - coef[0]
     moved, cross = held.moved(1.0)
     gram = held.there

@@ -210,7 +210,7 @@ class _Fits:
         return calm + step, calm_without + steps
 
     def held_out_risk(self, candidates: Sequence[Candidate], coefs: Array) -> tuple[Array, Array, Array]:
-        """What `dams.estimators.stabilise.Risks` holds, each (candidates, folds, k).
+        """Return what `dams.estimators.stabilise.Risks` holds, each (candidates, folds, k).
 
         Coefficients have the shape (candidates, d, folds, k).
         """

@@ -1,4 +1,4 @@
-"""What the study of mechanisms makes; a part of the manifest in `dams.experiments.products`."""
+"""Products of the study of mechanisms; a part of the manifest in `dams.experiments.products`."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def sample_scenario(key: CellKey, labels: tuple[Label, ...], *, seed: int, rows:
 
 
 def _coefficients(n_features: int, labels: tuple[Label, ...], seed: int, *scope: str | int) -> np.ndarray:
-    """β ~ U(0, 10), one column a label."""
+    """β ~ U(0, 10), one column per label."""
     return np.column_stack([generator(seed, "beta", *scope, label.beta).uniform(0, 10, n_features) for label in labels])
 
 
@@ -80,7 +80,7 @@ class Cell:
 
     @cached_property
     def var_y(self) -> np.ndarray:
-        """Var(Y) over the target test rows, one value a label."""
+        """Var(Y) over the target test rows, one value per label."""
         return self.target_test.Y.var(axis=0)
 
 

@@ -44,12 +44,12 @@ def diagnose_cells(
     Returns
     -------
     verdicts : DataFrame
-        One row a cell: what `check_ucar` finds.
+        One row per cell: what `check_ucar` finds.
     summary : DataFrame
-        One row a cell: signs and quartiles of r̂, the share of intervals that hold the true r (`covered`), and the
+        One row per cell: signs and quartiles of r̂, the share of intervals that hold the true r (`covered`), and the
         condition and least eigenvalue, in correlation form, of the matrix that algorithm 2 inverts as printed.
     relative : DataFrame
-        One row a feature: r̂ with its interval, and the true r.
+        One row per feature: r̂ with its interval, and the true r.
     """
     verdicts, summary, relative = [], [], []
     # As in every job of the experiments: sums in another order would be other digits.
@@ -116,7 +116,7 @@ def diagnose_hospitals(table: FeatureTable, *, seed: int) -> tuple[pd.DataFrame,
     Returns
     -------
     verdicts : DataFrame
-        One row a cohort: what `check_ucar` finds.
+        One row per cohort: what `check_ucar` finds.
     spread : DataFrame
         For every cohort and `level`, the share of pairs of features with |z| beyond it.
     """

@@ -74,7 +74,7 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
 
 
 def eicu_inputs(folder: str, *, there: Callable[[str], bool] = os.path.exists) -> list[str]:
-    """List the files of a user's own eICU folder that a run reads; refuse a folder that lacks one."""
+    """List the files of a user's own eICU folder that a run reads; refuse a folder in which one is missing."""
     needed, mark = [str(path) for path in files_of(folder).values()], str(mark_of_simulation(folder))
     lacking = [path for path in needed if not there(path)]
     if lacking and not there(folder):
@@ -84,7 +84,7 @@ def eicu_inputs(folder: str, *, there: Callable[[str], bool] = os.path.exists) -
         )
     if lacking:
         raise ConfigError(
-            f"eicu.folder: {folder} lacks {', '.join(lacking)}; docs/eicu.md says which files are needed and where from"
+            f"eicu.folder: {folder} has no {', '.join(lacking)}; docs/eicu.md lists the files, and where to get them"
         )
     # Where it comes or goes, what is said of the same numbers changes.
     return [*needed, *([mark] if there(mark) else [])]

@@ -258,8 +258,8 @@ MANIFEST: dict[str, Product] = {
         "comparison",
         "data",
         "Printed numbers beside ours",
-        "Every number that the paper prints beside the one measured, their difference with the chance in both runs, "
-        "and how it ends: agrees, explained by an erratum that can be checked, or unexplained.",
+        "Every number that the paper prints beside the one measured, their difference with the sampling error of both "
+        "runs, and how it ends: agrees, explained by an erratum that can be checked, or unexplained.",
         cases=_with_studies,
     ),
     "published_against_measured": Product(
@@ -269,7 +269,7 @@ MANIFEST: dict[str, Product] = {
         "Printed against measured",
         "Scores as printed, with their printed intervals, against scores measured, with ours. On the dotted line they "
         "agree. The printed intervals take crossed runs for independent ones and are too short (erratum E5); verdicts "
-        "rest on the chance in both runs.",
+        "rest on the sampling error of both runs.",
         cases=_with_studies,
     ),
     "design_scatter": Product(
@@ -277,9 +277,9 @@ MANIFEST: dict[str, Product] = {
         "figures/design_scatter",
         "figure",
         "How widely designs scatter",
-        "Where the mean of linear predictors lies over the stated design of 50 rate draws and 10 β, with the chance in "
-        "both runs (thick), and over designs of a single pair of rates and 5 β (thin). Crosses are the printed "
-        "numbers. It shows how sensitive they are, not how they were made (erratum E8).",
+        "Where the mean of linear predictors lies over the stated design of 50 rate draws and 10 β, with the sampling "
+        "error of both runs (thick), and over designs of a single pair of rates and 5 β (thin). Crosses are the "
+        "printed numbers. It shows how sensitive they are, not how they were made (erratum E8).",
         cases=_with_studies,
     ),
     "provenance": Product("write_provenance", "provenance", "page", formats=("json",)),

@@ -1,4 +1,4 @@
-"""What the study of two hospitals makes; a part of the manifest in `dams.experiments.products`."""
+"""Products of the study of two hospitals; a part of the manifest in `dams.experiments.products`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ SEPSIS_PRODUCTS: dict[str, Product] = {
         "sepsis/findings",
         "data",
         "What held",
-        "What these data were asked, what was measured, and whether it is as expected. Analogues repeat a claim of the "
-        "paper about its own hospitals on these: they say nothing of the paper's.",
+        "What was asked of these data, what was measured, and whether it is as expected. Analogues repeat on these "
+        "hospitals what the paper claims of its own: they say nothing of the paper's.",
         **_SEPSIS,
     ),
     "sepsis_gap": Product(

@@ -1,6 +1,6 @@
 """The MissForest of missingpy 0.2.0, the package that the paper used, under current scikit-learn and NumPy.
 
-missingpy dates from 2018 and fails to import today. What it lacks is supplied without touching scikit-learn or NumPy:
+missingpy dates from 2018 and fails to import today. What it needs is supplied without touching scikit-learn or NumPy:
 
 ==================================  =====================================================================
 missingpy asks for                  supplied

@@ -1,4 +1,4 @@
-"""The loop of MissForest: one forest a column and sweep, each trained on the columns as they stand.
+"""The loop of MissForest: one forest per column and sweep, each trained on the columns as they stand.
 
 Matrices are held by columns, (n_features, n_samples): one column is binned, read and written at a time.
 """

@@ -61,12 +61,12 @@ class LogHandler(LogHandlerBase):
 
     @property
     def has_filter(self) -> bool:
-        """Yes, none: with `--quiet` an error is still an error, and a run without work is told from one with."""
+        """Yes, none: with `--quiet` an error is still an error, and a run without work is recognised."""
         return True
 
     @property
     def has_formatter(self) -> bool:
-        """No: errors are told in Snakemake's words."""
+        """No: errors are shown in Snakemake's words."""
         return False
 
     @property

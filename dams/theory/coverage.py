@@ -42,7 +42,7 @@ def simulate_coverage(
     Returns
     -------
     DataFrame
-        One row a size and method: n, method, coverage, median_width (infinite where the bound has no upper limit in
+        One row per size and method: n, method, coverage, median_width (infinite where the bound has no upper limit in
         half of the runs or more), rms_error of r̂, runs.
     """
     rng = np.random.default_rng(random_state)
@@ -57,7 +57,7 @@ def simulate_coverage(
                 "ask for more rows or more runs."
             )
         for method in methods:
-            # `from_counts` takes one count a feature; here every run is a feature.
+            # `from_counts` takes one count per feature; here every run is a feature.
             estimate = from_counts(source[usable], target[usable], n, n, confidence=confidence, method=method)
             rows.append(
                 {

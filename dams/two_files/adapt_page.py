@@ -1,4 +1,4 @@
-"""What `dams adapt` found as a page: one file that needs no other, for whoever decides whether to deploy."""
+"""The page of `dams adapt`: one file that needs no other, for whoever decides whether to deploy."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class ScaledLogisticRegression(LogisticRegression):
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of columns and rows, as estimators and `target_risk` take it."""
+    """Structure of columns and rows that is known, as estimators and `target_risk` take it."""
 
     always_recorded: list[str]
     column_groups: list[list[str]]
@@ -61,7 +61,7 @@ class Known:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is known of the columns, without anchors."""
+        """Structure of the columns that is known, without anchors."""
         return {"always_recorded": self.always_recorded, "column_groups": self.column_groups}
 
     @property

@@ -97,7 +97,7 @@ class Comparison:
 
     @property
     def advice(self) -> list[str]:
-        """What to do about it."""
+        """Advice: what to do about it."""
         return advise(self)
 
     def __str__(self) -> str:

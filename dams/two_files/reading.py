@@ -106,7 +106,7 @@ class Pair:
 
     @property
     def structure(self) -> dict[str, Any]:
-        """What is known of columns and rows, as `check_ucar` and `estimate_relative_missingness` take it."""
+        """Structure of columns and rows that is known, as `check_ucar` and `estimate_relative_missingness` take it."""
         return {
             "always_recorded": self.always_recorded,
             "column_groups": self.column_groups,
@@ -306,7 +306,7 @@ def _structure(
     anchors: Sequence[str],
     column_groups: Sequence[Sequence[str]],
 ) -> dict[str, Any]:
-    """What is known of the columns after encoding."""
+    """Return what is known of the columns after encoding."""
     lost_together = [expand(names, columns, encoding, option="--column-group") for names in column_groups]
     taken = {name for names in lost_together for name in names}
     recorded = expand(always_recorded, columns, encoding, option="--always-recorded")

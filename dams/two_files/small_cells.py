@@ -1,4 +1,4 @@
-"""Disclosure control of summaries: counts of few rows are not told.
+"""Disclosure control of summaries: counts of few rows are not disclosed.
 
 A *cell* is a number of rows: those in which a column is not zero (or is zero), in which two columns are both not zero,
 and, where the label has two values, those of its larger one, alone and with a column. A cell of 1 to t − 1 rows is
@@ -6,7 +6,7 @@ small. Summaries hold cells of all rows and of every fold of them; so
 
 - a column with a small cell of its own, over all rows, is left out; one of more than two values, of whose zeros moments
   tell nothing, only has few zeros told as none;
-- where two columns, or a column and the label, have a small cell over all rows, it is told as 0;
+- where two columns, or a column and the label, have a small cell over all rows, it is reported as 0;
 - where only some fold has a small cell, what it belongs to is spread over all folds in proportion to their rows: the
   moments of all rows stay exact, and only the choice that is made over folds sees less.
 
@@ -37,7 +37,7 @@ class Cells:
 
     total: Array  # (d + 1, d + 1)
     by_fold: Array  # (folds, d + 1, d + 1)
-    counted: Array  # (d + 1,): columns whose presence is told
+    counted: Array  # (d + 1,): columns whose presence is disclosed
     flags: Array  # (d + 1,): columns of two values, whose moments are counts
 
     @classmethod
@@ -68,7 +68,7 @@ class Cells:
         sizes = self.by_fold.max(axis=(1, 2))
         own = np.diagonal(self.by_fold, axis1=1, axis2=2)
         alone = np.diagonal(small) | (self.flags & _small(sizes[:, None] - own, smallest).any(axis=0))
-        # What is known of a column with others would tell what is not told of it alone.
+        # Counts of a column with others would disclose what is withheld of it alone.
         return small | alone[:, None] | alone
 
 
@@ -109,7 +109,7 @@ def hide_small_cells(
 
 
 def hide_small_counts(counts: Array, n: Array, smallest: int) -> Array:
-    """Return counts (folds, d) of rows that show a column, out of n (folds,): few zeros are told as none.
+    """Return counts (folds, d) of rows that show a column, out of n (folds,): few zeros are reported as none.
 
     Where only folds have few rows with or without a value, all rows' count is spread over them.
     """

@@ -2,7 +2,7 @@
 
 A summary holds the counts and moments of ten folds of the rows, a few d × d matrices, and neither a row nor an id. It
 is all that `ClosedFormRegressor` needs, the choice of `stabilise` included, so that two of them give the fit on the
-rows. `dams.two_files.small_cells` says which counts of few rows are not told, and what that costs.
+rows. `dams.two_files.small_cells` says which counts of few rows are not disclosed, and what that costs.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class TableSummary:
         if self.pairs_changed:
             text += (
                 f" {self.pairs_changed:,} pairs of columns with cells of fewer than {self.smallest_cell} rows, in all "
-                "or in a fold, are told without them."
+                "or in a fold, are reported without them."
             )
         return text
 
@@ -140,7 +140,7 @@ def summarise(
         Ids of rows that belong together, such as those of one patient: they are held out together when a choice is
         made. Ids are not kept.
     smallest_cell : int
-        Counts of 1 to smallest_cell − 1 rows are not told (`dams.two_files.small_cells`); 1 tells all.
+        Counts of 1 to smallest_cell − 1 rows are not disclosed (`dams.two_files.small_cells`); 1 discloses all.
     encoding : mapping of column and levels
         Columns of text, which are 0/1 columns `column=level` in X (`dams.two_files.reading.read_one`). Levels are lost
         together, or never where neither table has an empty field.
@@ -180,7 +180,7 @@ def summarise(
     few = Cells.of(rows, labels, folds, always).few_rows(smallest_cell)
     if few[-1]:
         raise ValueError(
-            f"label {label!r} has one of its two values in fewer than {smallest_cell} rows, too few to be told: give "
+            f"label {label!r} has one of its two values in fewer than {smallest_cell} rows, too few to disclose: give "
             "more rows, or lower --smallest-cell (smallest_cell)."
         )
     encoding = {} if encoding is None else encoding
@@ -202,7 +202,7 @@ def summarise(
     )
     if smallest_cell > 1 and min(map(len, of_folds)) < smallest_cell:
         raise ValueError(
-            f"{len(rows)} rows leave folds of fewer than {smallest_cell}, whose moments are not to be told: give at "
+            f"{len(rows)} rows leave folds of fewer than {smallest_cell}, whose moments must not be disclosed: give at "
             f"least {20 * smallest_cell} rows, or lower --smallest-cell (smallest_cell)."
         )
     cells = Cells.of(rows[:, kept], labels, of_folds, always[kept])
@@ -271,7 +271,9 @@ def _shared_columns(source: TableSummary, target: TableSummary) -> list[str]:
             )
     shared = [name for name in source.columns if name in set(target.columns)]
     if not shared:
-        raise ValueError("The summaries share no column that is told: lower --smallest-cell, or give more rows.")
+        raise ValueError(
+            "The summaries share no column whose counts are disclosed: lower --smallest-cell, or give more rows."
+        )
     return shared
 
 

@@ -21,7 +21,7 @@ CANT_SEE = (
 
 
 class Verdict(Enum):
-    """What two files say."""
+    """The verdict on two files."""
 
     NO_SHIFT = "no shift found"
     POPULATION_SHIFT = "population shift"

@@ -1,6 +1,7 @@
 """The paper's run as it is committed: its page leads nowhere dead, and a reader can repeat its verdicts."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dams.cli import main
+from dams.datasets.uci.origins import UCI
 from dams.report.claims.verdicts import check_claims, read_claims
 from dams.report.run_folder import RunFolder
 from dams.theory.scenarios import exact_scores
@@ -43,7 +45,20 @@ def test_a_report_can_be_made_of_the_committed_files_alone(committed, capsys, mo
     assert "blocks of fits" not in capsys.readouterr().out
     page = (committed / "report.html").read_text(encoding="utf-8")
     assert "Table 1" in page
+    # No file of the clone says what served the raw data: the page names the only files that are taken.
+    assert all(file.sha256 in page for dataset in UCI.values() for file in dataset.files)
     assert [link for link in links_of(page) if not (committed / link).exists()] == []
+
+
+@pytest.mark.parametrize("name", ["sepsis", "beyond"])
+def test_a_run_without_studies_has_no_records_and_yet_a_page(tmp_path, capsys, name):
+    if not (ROOT / "results" / name).is_dir():
+        pytest.skip(f"results/{name} is not here: a source distribution has none")
+    folder = shutil.copytree(ROOT / "results" / name, tmp_path / name)
+    (folder / "report.html").unlink()
+    assert main(["report", str(folder)]) == 0
+    assert "Not in this run" not in capsys.readouterr().out
+    assert "What held" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_verdicts_follow_from_the_committed_records(committed):

@@ -111,7 +111,7 @@ def test_one_summary_per_level_of_an_anchor_gives_the_model_of_its_rows(folder, 
     for name, more in (("source", ("--label", "y")), ("target", ())):
         code, out, err = run(capsys, "summarise", f"{name}.csv", *more, "--anchors", "sex", "--out", f"{name}.json")
         assert code == 0, err
-        assert "sex=other is not told: " in out
+        assert "sex=other is not disclosed: " in out
     assert not list(folder.glob("*other*"))
     code, _, err = run(capsys, "adapt", "source.sex=F.json", "target.sex=F.json", "--model-file", "m.json")
     assert code == 0, err

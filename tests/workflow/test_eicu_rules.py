@@ -69,12 +69,12 @@ def test_files_that_changed_are_read_again(own):
     assert re.search(r"^run_eicu +1$", own.run(SCORES, "--dry-run").stdout, re.MULTILINE)
 
 
-def test_a_file_that_lacks_is_named_before_any_job(own):
+def test_a_missing_file_is_named_before_any_job(own):
     (own.folder / FOLDER / "FIDDLE_eicu/features/mortality_48h/X.npz").unlink()
     for answer in (own.run("--dry-run"), own.dams("check", "run.yaml")):
         assert answer.returncode != 0
-        assert f"eicu.folder: {FOLDER} lacks {FOLDER}/FIDDLE_eicu/features/mortality_48h/X.npz" in answer.stdout
-        assert "docs/eicu.md says which files are needed" in answer.stdout
+        assert f"eicu.folder: {FOLDER} has no {FOLDER}/FIDDLE_eicu/features/mortality_48h/X.npz" in answer.stdout
+        assert "docs/eicu.md lists the files" in answer.stdout
 
 
 def test_files_in_a_storage_are_found_there(own, tmp_path_factory):

@@ -252,7 +252,7 @@ def files_of_rule(rule):
 
 
 def block_of(wildcards):
-    """What run_block is to do."""
+    """Return the instructions of a run_block job."""
     return BLOCKS[design.BLOCK.format(**wildcards)]
 
 

@@ -56,7 +56,7 @@ class Cohort:
     def static(self) -> Array:
         """One-hot columns of the static variables, (n, columns)."""
         blocks = [
-            np.arange(len(v.levels)) == self.levels[:, [k]]  # one row a stay
+            np.arange(len(v.levels)) == self.levels[:, [k]]  # one row per stay
             for k, v in enumerate(self.cat.static)
         ]
         return np.concatenate(blocks, axis=1)

@@ -104,7 +104,7 @@ class CooNpz:
             lacking = sorted({"data", "coords", "shape", "fill_value"} - stored)
             if lacking:
                 raise RawDataError(
-                    f"{self.path} lacks the arrays {', '.join(lacking)}; it holds {', '.join(sorted(stored))}. "
+                    f"{self.path} has no array {', '.join(lacking)}; it holds {', '.join(sorted(stored))}. "
                     "Expected a COO array as saved by sparse.save_npz; a scipy.sparse archive has to be converted."
                 )
             return {name: _header(archive, name, self.path) for name in sorted(stored)}
@@ -131,7 +131,7 @@ class CooNpz:
         if len(data.shape) != 1 or coords.shape != expected:
             raise RawDataError(
                 f"{self.path}: data {data.shape} and coords {coords.shape} do not fit the shape {self.shape}; "
-                f"expected one value a column of coords, {len(self.shape)} coordinates each. Make the file again."
+                f"expected one value per column of coords, {len(self.shape)} coordinates each. Make the file again."
             )
         if coords.dtype.kind not in "iu":
             raise RawDataError(f"{self.path}: coords must be integers, got {coords.dtype}. Make the file again.")

@@ -65,6 +65,6 @@ class FeatureTable:
         return replace(self, X=X)
 
     def prevalence(self) -> Array:
-        """Share of stays with each feature, one row a hospital in the order of `hospitals`."""
+        """Share of stays with each feature, one row per hospital in the order of `hospitals`."""
         # Counted, then divided: a mean of scaled values would miss a threshold of exactly 5 % by rounding.
         return np.stack([np.asarray(part.X.sum(axis=0)).ravel() / len(part.y) for part in map(self.at, self.hospitals)])

@@ -1,8 +1,8 @@
 """eICU through FIDDLE: from the files a credentialed user has to one table of binary features.
 
 FIDDLE writes indicators of what was recorded of an intensive-care stay: `s` (N, d) for what does not change and `X`
-(N, 48, D) hour by hour. Here they become one row a stay and one column a feature, 1 if it was ever recorded. A zero may
-be a true zero or a value nobody wrote down, and hospitals differ in what they write down.
+(N, 48, D) hour by hour. Here they become one row per stay and one column per feature, 1 if it was ever recorded. A zero
+may be a true zero or a value nobody wrote down, and hospitals differ in what they write down.
 
 The protocol is the paper's with its slips mended; `dams.datasets.eicu.fiddle_as_published` keeps those.
 """
@@ -170,7 +170,7 @@ def read_population(folder: Path, task: str) -> pd.DataFrame:
         )
     if not frame["label"].isin([0, 1]).all():
         odd = frame["label"][~frame["label"].isin([0, 1])].iloc[0]
-        raise RawDataError(f"{path}: {label} must be 0 or 1, got {odd}. Mend or download the file again.")
+        raise RawDataError(f"{path}: {label} must be 0 or 1, got {odd}. Correct the file, or download it again.")
     return frame
 
 
@@ -186,7 +186,7 @@ def read_patients(folder: Path) -> pd.DataFrame:
 
 
 def read_names(array: CooNpz) -> list[str]:
-    """Read the names of the features of an array, one a column."""
+    """Read the names of the features of an array, one per column."""
     path = _names_of(array.path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist. FIDDLE writes it beside {array.path.name}; see docs/eicu.md.")
@@ -208,7 +208,7 @@ def collapse(array: CooNpz, rows: Array, *, chunk: int = CHUNK) -> sparse.csr_ma
     """Reduce an array to (len(rows), features), 1 where any value is nonzero; `rows` ascend.
 
     Coordinates come sorted by row, so a row is complete once the next one begins: only the last row of a chunk waits
-    for the following chunk, and what is kept is one index a nonzero of the result.
+    for the following chunk, and what is kept is one index per nonzero of the result.
     """
     width = array.shape[-1]
     position = np.full(array.shape[0], -1, dtype=np.int64)
@@ -260,7 +260,7 @@ def _open(path: Path, n_stays: int, ndim: int) -> CooNpz:
     array = CooNpz(path)
     if len(array.shape) != ndim or array.shape[0] != n_stays:
         raise RawDataError(
-            f"{path} has the shape {array.shape}; expected {ndim} dimensions and {n_stays} rows, one a stay of the "
+            f"{path} has the shape {array.shape}; expected {ndim} dimensions and {n_stays} rows, one per stay of the "
             "population file. The files must come from the same run of FIDDLE."
         )
     return array
@@ -317,7 +317,7 @@ def _read_csv(path: Path, columns: list[str]) -> pd.DataFrame:
         raise RawDataError(f"{path} can't be read as CSV ({error}). Download the file again.") from error
     lacking = [name for name in columns if name not in frame.columns]
     if lacking:
-        raise RawDataError(f"{path} lacks the columns {', '.join(lacking)}. Download the file again.")
+        raise RawDataError(f"{path} has no column {', '.join(lacking)}. Download the file again.")
     identifier = columns[0]
     if not pd.api.types.is_integer_dtype(frame[identifier]):
         raise RawDataError(f"{path}: {identifier} must hold whole numbers in every row. Download the file again.")

@@ -1,4 +1,4 @@
-"""The eICU table as the paper's released notebook makes it: one function a slip that `dams.datasets.eicu.fiddle` mends.
+"""The eICU table as the paper's notebook makes it: one function per slip that `dams.datasets.eicu.fiddle` mends.
 
 Joining by position and ordering by a set are harmless on some machines with some files; that is how they stay unseen.
 """

@@ -132,7 +132,9 @@ def _body(file: PatientFile) -> bytes:
     if header != HEADER:
         names = header.decode(errors="replace").split("|")
         missing = [name for name in COLUMNS if name not in names]
-        what = f"the header lacks {', '.join(missing)}" if missing else "the header has other columns, or another order"
+        what = (
+            f"the header has no {', '.join(missing)}" if missing else "the header has other columns, or another order"
+        )
         raise RawDataError(f"{file.name}: {what}. Expected the {len(COLUMNS)} columns {COLUMNS[0]} to {COLUMNS[-1]}.")
     if not body:
         raise RawDataError(f"{file.name}: no hours below the header. Download the file again.")

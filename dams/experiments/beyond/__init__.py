@@ -1,1 +1,1 @@
-"""What to do when: every method under losses and shifts whose mechanism is known, beside what can be seen of it."""
+"""The study of what to do when: every method under known mechanisms of loss and shift, and what can be seen of them."""

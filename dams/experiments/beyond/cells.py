@@ -71,7 +71,7 @@ class Population:
 
     @cached_property
     def own(self) -> Array:
-        """What loss by the own value depends on, (N, d): the value, or of 0/1 columns how much the row holds."""
+        """Values on which loss by the own value depends, (N, d); of 0/1 columns, how much the row holds."""
         z = _standardised(self.X)
         two_valued = [len(np.unique(column)) <= 2 for column in self.X.T]
         return np.where(two_valued, _standardised(z.mean(axis=1))[:, None], z)

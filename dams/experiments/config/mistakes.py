@@ -23,7 +23,7 @@ class ConfigError(ValueError):
 
 
 def several_mistakes(source: object, mistakes: list[str]) -> ConfigError:
-    """Return what to raise for a file with these mistakes; of very many, the first are told."""
+    """Return what to raise for a file with these mistakes; of very many, the first are listed."""
     told = [*mistakes[:MOST_TOLD], *(["…"] if len(mistakes) > MOST_TOLD else [])]
     return ConfigError(f"{source} has {len(mistakes)} mistake(s):\n  " + "\n  ".join(told))
 

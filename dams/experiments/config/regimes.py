@@ -110,7 +110,7 @@ class OpposingRegime(_Named):
         return epsilon
 
     def samplers(self) -> list[tuple[float | None, OpposingRates]]:
-        """Return one sampler an ε."""
+        """Return one sampler per ε."""
         return [(value, OpposingRates(value)) for value in _epsilons(self.epsilon)]
 
 

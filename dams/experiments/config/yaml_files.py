@@ -24,7 +24,7 @@ LARGEST = 2**63
 
 
 class _Loader(yaml.SafeLoader):
-    """Builds plain values; what can't be built is told with its line."""
+    """Builds plain values; what can't be built is reported with its line."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:

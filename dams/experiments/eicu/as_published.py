@@ -1,4 +1,4 @@
-"""The eICU experiment as the paper's released notebook runs it: one function a slip.
+"""The eICU experiment as the paper's released notebook runs it: one function per slip.
 
 To be read beside `dams.experiments.eicu.run`, which mends them. The table comes from
 `dams.datasets.eicu.fiddle_as_published.load_fiddle_as_published`.

@@ -198,7 +198,7 @@ PREDICTORS: dict[str, Callable[[FeatureTable, FeatureTable, FeatureTable, np.ran
 def oracle_coefficients(table: FeatureTable) -> pd.DataFrame:
     """Coefficients of each hospital's own predictor beside the prevalences: β_1, β_2, q_1, q_2 and q_2/q_1 = 1 − r.
 
-    One row a feature, of the first two hospitals; fitted on all their stays.
+    One row per feature, of the first two hospitals; fitted on all their stays.
     """
     first, second = (table.at(hospital) for hospital in table.hospitals[:2])
     q_1, q_2 = table.prevalence()[:2]
@@ -223,7 +223,7 @@ def top_features(coefficients: pd.DataFrame, count: int = 5) -> pd.DataFrame:
 
 
 def relative_missingness(table: FeatureTable, *, confidence: float = 0.95) -> pd.DataFrame:
-    """Estimate r between every ordered pair of hospitals, one row a pair and feature.
+    """Estimate r between every ordered pair of hospitals, one row per pair and feature.
 
     Columns: source, target, feature, r, lower, upper, q_source, q_target, excludes_zero.
     """
@@ -239,14 +239,14 @@ def relative_missingness(table: FeatureTable, *, confidence: float = 0.95) -> pd
 
 
 def summarise_relative_missingness(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row a pair: what `describe_relative_missingness` says of its features."""
+    """One row per pair: what `describe_relative_missingness` says of its features."""
     pairs = frame.groupby(["source", "target"], sort=False)
     rows = [{"source": s, "target": t, **describe_relative_missingness(features)} for (s, t), features in pairs]
     return pd.DataFrame(rows)
 
 
 def describe_relative_missingness(features: pd.DataFrame) -> dict[str, float]:
-    """Count the features, one a row, and give quartiles of r and shares of features.
+    """Count the features, one per row, and give quartiles of r and shares of features.
 
     `negative` is the share with r < 0, where the filter can't follow; `clearly_negative` and `clearly_positive` are
     those whose whole interval lies on that side.

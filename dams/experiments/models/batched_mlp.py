@@ -104,7 +104,7 @@ class Batch:
             self._by_group.append((group.rows, rows, columns, *own))
 
     def differentiate(self, orders: Sequence[Array], labels: Array, squares: Array) -> None:
-        """Write the gradient on the rows of these orders, one a group, whose (k, B) labels are given.
+        """Write the gradient on the rows of these orders, one per group, whose (k, B) labels are given.
 
         `squares`, of shape (2, k), gets what the losses are made of: squared norms of residuals and of weights.
         """
@@ -260,7 +260,7 @@ def row_orders(n: int, rng: np.random.Generator) -> Iterator[Array]:
 def train_networks(
     samples: Sequence[Sample], start: Networks, orders: Sequence[Iterator[Array]], settings: Settings = DEFAULTS
 ) -> Training:
-    """Train one network a label, each until its own loss has settled; those that have stopped cost nothing more.
+    """Train one network per label, each until its own loss has settled; those that have stopped cost nothing more.
 
     Parameters
     ----------

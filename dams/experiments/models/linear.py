@@ -28,7 +28,7 @@ class FittedSample(Sample):
 
 
 def errors(train: Training, test: Sample, rng: np.random.Generator) -> Array:
-    """Test MSE of linear predictors, one value a label; nothing is random."""
+    """Test MSE of linear predictors, one value per label; nothing is random."""
     return mean_fit([_fit(sample) for sample in train.draws]).mse(test.moments)
 
 

@@ -14,16 +14,16 @@ from dams.experiments.models.networks import Networks
 
 
 def errors(train: models.Training, test: Sample, rng: np.random.Generator) -> np.ndarray:
-    """Test MSE of one network a label and draw, each with initial weights of its own."""
+    """Test MSE of one network per label and draw, each with initial weights of its own."""
     predictions = fit(train, rng).networks.predict(test.X)
     return errors_of_mean(np.split(predictions, len(train.draws), axis=1), test)
 
 
 def fit(train: models.Training, rng: np.random.Generator) -> Training:
-    """Train one network a draw and label, draw by draw, all at once and in single precision.
+    """Train one network per draw and label, draw by draw, all at once and in single precision.
 
-    Every network has a stream of random numbers of its own and the order of the rows, one a draw, has another, so that
-    a network does not depend on how many labels come after its own.
+    Every network has a stream of random numbers of its own, and the order of the rows, one per draw, has another, so
+    that a network does not depend on how many labels come after its own.
     """
     starts: list[np.random.Generator] = []
     orders: list[Iterator[np.ndarray]] = []

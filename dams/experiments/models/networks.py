@@ -41,7 +41,7 @@ class Networks:
     def draw(
         cls, rngs: Iterable[np.random.Generator], n_features: int, *, hidden_units: int = 100, dtype: type = np.float32
     ) -> Networks:
-        """Draw initial parameters with one generator a network, intercepts too: U(±√(6 / (fan in + fan out)))."""
+        """Draw initial parameters with one generator per network, intercepts too: U(±√(6 / (fan in + fan out)))."""
         h = hidden_units
         inner, outer = np.sqrt(6 / (n_features + h)), np.sqrt(6 / (h + 1))
         bound = np.repeat([outer, inner, outer], [h, (n_features + 1) * h, 1])

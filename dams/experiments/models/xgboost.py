@@ -10,7 +10,7 @@ ROUNDS = 100
 
 
 def errors(train: Training, test: Sample, rng: np.random.Generator) -> np.ndarray:
-    """Test MSE of boosted trees, one value a label; library defaults draw nothing at random."""
+    """Test MSE of boosted trees, one value per label; library defaults draw nothing at random."""
     return errors_of_mean([predict(sample, test.X) for sample in train.draws], test)
 
 

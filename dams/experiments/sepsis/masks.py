@@ -95,7 +95,7 @@ def _scores(cell: HospitalCell, methods: Sequence[str]) -> Iterator[dict[str, An
     variance = cell.test.y.var()
     for name in methods:
         try:
-            # What estimators warn of, rows that lack a column say, is the point of the study.
+            # Warnings of the estimators, as of rows without a column, are the point of the study.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = METHODS[name].predict(cell, MODELS["linear"]())

@@ -1,4 +1,4 @@
-"""What the package would expect of its predictors in the other hospital, without its labels, beside what is true."""
+"""Risks in the other hospital as the package estimates them without its labels, beside the true ones."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class NumericTarget:
 def _mean_by_point(points: FloatArray, values: FloatArray, repeats: IntArray) -> tuple[FloatArray, FloatArray]:
     """Distinct points of the grid in ascending order, and the mean value on each.
 
-    One value a point, as it is, unless an extreme one makes the grid too coarse to tell the others apart.
+    One value per point, as it is, unless an extreme one makes the grid too coarse to tell the others apart.
     """
     starts = np.flatnonzero(np.diff(points, prepend=-1))
     if len(starts) == len(points):

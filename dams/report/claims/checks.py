@@ -178,7 +178,7 @@ class Slope(Leaf):
 class Published(Leaf):
     """Our mean minus the printed number for each of the methods; with `above`, minus that of this method in both.
 
-    Holds where the two agree for all that is known: the interval counts the chance in both runs and reaches 0.
+    Holds where the two agree for all that is known: the interval covers the sampling error of both runs and reaches 0.
     """
 
     kind: Literal["published"]

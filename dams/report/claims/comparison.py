@@ -59,7 +59,7 @@ class _Row:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the difference is within chance; None where there is nothing to compare."""
+        """Whether the difference is within sampling error; None where there is nothing to compare."""
         if self.missing or math.isnan(self.difference.lower):
             return None
         return self.difference.lower <= 0 <= self.difference.upper
@@ -68,10 +68,11 @@ class _Row:
 def compare(evidence: Evidence) -> pd.DataFrame:
     """One row for every printed number and variant of ours: the text's recipe corrected, as published, the notebook's.
 
-    `lower` and `upper` bound the difference, measured minus published, with the chance of both runs; for standard
-    deviations they are those of designs drawn from our scores. `one_pair_*` is the range of means over designs of one
-    pair of rates and five β. `published_*` is the interval as printed, which takes crossed runs for independent ones,
-    and `measured_*` that of our mean. `measured` is empty where the run has no such score, and `missing` then says why.
+    `lower` and `upper` bound the difference, measured minus published, with the sampling error of both runs; for
+    standard deviations they are those of designs drawn from our scores. `one_pair_*` is the range of means over
+    designs of one pair of rates and five β. `published_*` is the interval as printed, which takes crossed runs for
+    independent ones, and `measured_*` that of our mean. `measured` is empty where the run has no such score, and
+    `missing` then says why.
     """
     rows = [*_table1(evidence), *_eicu(evidence)]
     return pd.DataFrame(_judged(rows), columns=COLUMNS)

@@ -31,7 +31,7 @@ SIMULATED = 2000
 
 @dataclass(frozen=True)
 class Compared:
-    """A printed number and ours: their difference with an interval that counts the chance in both.
+    """A printed number and ours: their difference with an interval that covers the sampling error of both.
 
     `own` is ours with the chance in our run alone.
     """

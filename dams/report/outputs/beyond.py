@@ -15,7 +15,7 @@ from dams.experiments.beyond.methods import METHODS
 from dams.experiments.beyond.names import MECHANISMS
 from dams.experiments.beyond.summary import ALL, FOLLOWED, MOST, SEEN, TOLERANCE, UNSEEN, WORTH_IT
 from dams.report.colours import BLUE, ORANGE, VERMILION
-from dams.report.figures import legend_below, new_figure
+from dams.report.figures import FULL_WIDTH, legend_below, letter_panels, new_figure
 from dams.report.run_files import rows_of
 from dams.report.tables import Entry, Section, Table
 
@@ -58,10 +58,10 @@ def advice_table(advice: pd.DataFrame) -> Table:
             found += [Entry(f"{row[f'risk_error{end}']:.3f}"), Entry(as_percent(row[f"risk_right{end}"]))]
         return found
 
-    heads: list[tuple[str, ...]] = [("what to do",), ("check_ucar", "rejects"), ("… given", "age")]
-    heads += [("other", "population")]
-    for given in ("", ", given age"):
-        heads += [(f"target_risk{given}", "error"), ("its choice", "is right")]
+    heads: list[tuple[str, ...]] = [("What to do",)]
+    heads += [("check_ucar", finds) for finds in ("rejects", "rejects given age", "other population")]
+    for given in ("", " given age"):
+        heads += [(f"target_risk{given}", "error"), (f"target_risk{given}", "choice is right")]
     return Table(
         title="What to do, and what can be seen without target labels",
         heads=heads,
@@ -131,10 +131,10 @@ def gap_figure(shares: pd.DataFrame, advice: pd.DataFrame) -> Figure:
     mechanisms = [name for name in MECHANISMS if name in drawn]
     methods = [name for name in named if name in set(shares["method"]) - {"source", "oracle"}]
     strengths = sorted(set(known["strength"])) or [0.0]
-    columns = min(len(mechanisms), 4)
+    columns = min(len(mechanisms), 2)
     rows = -(-len(mechanisms) // columns)
-    height = rows * (0.24 * len(methods) + 0.7) + 0.7
-    figure, axes = new_figure(rows, columns, width=10.4, height=height, sharey=True)
+    # Every panel names its methods: on a phone it is seen alone.
+    figure, axes = new_figure(rows, columns, width=FULL_WIDTH, height=rows * (0.24 * len(methods) + 0.9) + 0.6)
     for panel, mechanism in zip(axes.flat, mechanisms, strict=False):
         part = known[known["mechanism"] == mechanism]
         for number, strength in enumerate(strengths):
@@ -155,15 +155,14 @@ def gap_figure(shares: pd.DataFrame, advice: pd.DataFrame) -> Figure:
         panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":")
         warned = advice[advice["mechanism"] == mechanism]
         rejects = ", ".join(as_percent(value) for value in warned["rejected"])
-        panel.set_title(f"{MECHANISMS[mechanism].title}\nrejected: {rejects}", fontsize=8.5)
+        panel.set_title(f"{MECHANISMS[mechanism].title}\nrejected: {rejects}")
         panel.set_xticks([-1, -0.5, 0, 0.5, 1])
-        panel.tick_params(axis="x", labelsize=7.5)
         panel.set(xlim=(LEAST - 0.03, 1.2), ylim=(len(methods) - 0.5, -0.5))
         panel.set_yticks(range(len(methods)), [named[name] for name in methods])
         panel.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        panel.set_xlabel("share of the gap closed")
     for panel in axes.flat[len(mechanisms) :]:
         panel.set_visible(False)
-    for panel in axes[-1]:
-        panel.set_xlabel("share of the gap closed")
+    letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=len(strengths), room=1)
     return figure

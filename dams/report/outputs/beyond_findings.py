@@ -123,7 +123,7 @@ def _anchors_cost(under: pd.DataFrame) -> list[Finding]:
 
 
 def _rejections(question: str, p_values: pd.Series) -> Finding:
-    """Say how often a check rejects where it should not, with two standard errors of a share of so many cells."""
+    """Return the row on how often a check wrongly rejects, with two standard errors of a share of so many cells."""
     rate, n = float((p_values < LEVEL).mean()), len(p_values)
     most = LEVEL + 2 * np.sqrt(LEVEL * (1 - LEVEL) / n)
     return Finding(question, rate, n, f"at most {100 * most:.0f} %, by chance", _verdict(rate <= most))

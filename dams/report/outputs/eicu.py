@@ -34,7 +34,7 @@ _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 def performance_table(results: pd.DataFrame, *, simulated: bool) -> Table:
-    """Scores of every method with their intervals; one section a variant and direction.
+    """Scores of every method with their intervals; one section per variant and direction.
 
     Parameters
     ----------

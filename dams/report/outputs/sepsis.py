@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
 from dams.experiments.sepsis.methods import METHODS, MODELS
 from dams.experiments.sepsis.natural import SCORES
@@ -23,7 +23,7 @@ _HEADS = {
     "auprc": "AUPRC",
     "calibration": "Calibration slope",
 }
-# Shares below this are counted, not drawn: one method that fails would hide what the others differ by.
+# Shares below this are marked at the edge: one method that fails would hide what the others differ by.
 _LEAST_SHARE = -0.5
 # Excesses above this likewise.
 _MOST_EXCESS = 0.1
@@ -67,7 +67,7 @@ def gap_figure(masks: pd.DataFrame, shares: pd.DataFrame) -> Figure:
         panel.axvline(1, color="0.35", linewidth=0.8, linestyle=":")
         panel.set(title=_scope(hospital, gets), xlabel="share of the gap closed")
         panel.set(xlim=(_LEAST_SHARE - 0.02, 1.15), ylim=(len(methods) - 0.5, -0.5))
-        panel.set_yticks(range(len(methods)), [_titled(name) for name in methods])
+        panel.set_yticks(range(len(methods)), [_in_two_lines(name) for name in methods])
         panel.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=2, room=1)
@@ -139,6 +139,10 @@ def _titled(method: str) -> str:
     return f"{entry.title} ({entry.needs})" if entry.needs else entry.title
 
 
+def _in_two_lines(method: str) -> str:
+    return _titled(method).replace(" (", "\n(")
+
+
 def _scored(rows: pd.DataFrame, metric: str) -> Entry:
     found = rows[rows["metric"] == metric]
     # Predictions that all but agree, as those of weights that vanish, have no slope.
@@ -154,8 +158,7 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
     excess = scores[(scores["metric"] == "excess") & (scores["method"] != "source")]
     methods = [name for name in METHODS if name in set(excess["method"])]
     directions = list(dict.fromkeys(zip(excess["source"], excess["target"], strict=True)))
-    # One below the other, as the names of methods are long.
-    figure, axes = new_figure(len(directions), 1, width=4.8, height=(0.28 * len(methods) + 0.7) * len(directions) + 0.4)
+    figure, axes = new_figure(1, len(directions), width=FULL_WIDTH, height=0.34 * len(methods) + 1.1)
     for panel, (source, target) in zip(axes.flat, directions, strict=True):
         here = excess[(excess["source"] == source) & (excess["target"] == target)]
         beyond = 0
@@ -163,13 +166,18 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
             part = here[here["model"] == model].set_index("method").reindex(methods)
             place = np.arange(len(methods)) + 0.25 * (number - 1)
             drawn = (part["value"] <= _MOST_EXCESS).to_numpy()
-            beyond += int((part["value"] > _MOST_EXCESS).sum())
+            off = (part["value"] > _MOST_EXCESS).to_numpy()
+            beyond += int(off.sum())
+            for position in place[off]:
+                where = {"transform": panel.get_yaxis_transform(), "ha": "right", "va": "center"}
+                panel.text(1, position, "▸", color=color, fontsize=8, **where)
             upper = part["upper"].clip(upper=_MOST_EXCESS)
             panel.hlines(place[drawn], part["lower"][drawn], upper[drawn], color=color, linewidth=1.2)
             panel.plot(part["value"][drawn], place[drawn], marker, color=color, markersize=4, label=label)
         panel.axvline(0, color="0.35", linewidth=0.8)
         panel.set(title=f"{source} → {target}", xlabel="MSE/Var(Y) over source", ylim=(len(methods) - 0.5, -0.5))
-        panel.set_yticks(range(len(methods)), [_titled(name).replace(" (", "\n(") for name in methods])
+        panel.set_yticks(range(len(methods)), [_in_two_lines(name) for name in methods])
+        panel.xaxis.set_major_locator(MaxNLocator(5))
         note_above(panel, off_the_scale(beyond))
     letter_panels(axes.flat)
     legend_below(figure, axes[0, 0], columns=len(MODELS), room=1)
@@ -211,6 +219,14 @@ def _plain_numbers(panel: Axes) -> None:
 def _name_furthest(panel: Axes, rows: pd.DataFrame) -> None:
     for row in rows_of(rows):
         name = str(row["flag"]).replace("_", " ")
+        # To the side that most marks, which lie on the line, leave free.
+        left = row["recording"] < min(row["kept"], 1)
         panel.annotate(
-            name, (row["recording"], row["kept"]), xytext=(5, 3), textcoords="offset points", fontsize=7, color="0.3"
+            name,
+            (row["recording"], row["kept"]),
+            xytext=(-5 if left else 5, 3),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            fontsize=7,
+            color="0.3",
         )

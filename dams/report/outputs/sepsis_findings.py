@@ -1,4 +1,4 @@
-"""What the two hospitals were asked, what was measured, and whether it came out as expected."""
+"""Findings on the two hospitals: what was asked and measured, and whether it came out as expected."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ _NATURAL = [
 
 
 def _judge(lower: float, upper: float, expected: str) -> str:
-    """Say whether an interval lies where it is expected."""
+    """Return the verdict on an interval: whether it lies where it is expected."""
     if expected == "not above 0":
         return _verdict(lower <= 0)
     if lower <= 0 <= upper:

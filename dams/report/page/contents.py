@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dams.datasets.registry import DATASETS, raw_name, title_of
+from dams.datasets.uci.origins import find_dataset
 from dams.experiments.beyond.names import EICU
 from dams.experiments.design import names_in_order
 from dams.experiments.products import MANIFEST, PARTS, Made, file_of, study_outputs
@@ -90,10 +91,12 @@ def what_is_missing(run: RunFolder) -> list[str]:
             lines.append(f"{missing} of {n_blocks} blocks of fits; what follows rests on the others.")
         _, absent = outputs_of(run)
         lines += [f"Table or figure {name}." for name in absent]
-    present = {*parts_of(run), *run.records["method"]}
-    for name, part in PARTS.items():
-        if name not in present and not part.optional:
-            lines.append(f"{part.name}: {part.title[0].lower()}{part.title[1:]}.")
+    # A run without studies is not of the paper, and has none of its parts.
+    if run.run is None or run.run.studies:
+        present = {*parts_of(run), *run.records["method"]}
+        for name, part in PARTS.items():
+            if name not in present and not part.optional:
+                lines.append(f"{part.name}: {part.title[0].lower()}{part.title[1:]}.")
     if not run.owns(file_of("provenance")):
         lines.append("Provenance: the run has not come to its end.")
     return lines
@@ -117,7 +120,7 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
         kind = DATASETS[name].kind if name in DATASETS else "own"
         about = {"dataset": title_of(name), "what": _KINDS[kind]}
         fetched = raw.get(raw_name(name) or "")
-        files = (read_json(fetched) or []) if fetched else []
+        files = (read_json(fetched) if fetched else None) or _pinned(raw_name(name))
         rows += [{**about, **file} for file in files] or [{**about, "file": _FILES[kind]}]
     if not run.evidence.eicu.empty:
         simulated = {"what": "simulated cohort", "file": "none"}
@@ -133,10 +136,18 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "what", "file", "sha256", "source", "licence"])
 
 
+def _pinned(name: str | None) -> list[dict[str, Any]]:
+    """Return the files that a run must have read, for a folder that does not say what served them, as a clone."""
+    if name is None:
+        return []
+    dataset = find_dataset(name)
+    return [{"file": file.name, "sha256": file.sha256, "licence": dataset.licence} for file in dataset.files]
+
+
 _KINDS = {
     "scenario": "simulated",
     "table": "real covariates; labels and missingness simulated",
     "uci": "real covariates; labels and missingness simulated",
     "own": "your own covariates; labels and missingness simulated",
 }
-_FILES = {"scenario": "none", "table": "part of scikit-learn", "uci": "not recorded", "own": "your own"}
+_FILES = {"scenario": "none", "table": "part of scikit-learn", "own": "your own"}

@@ -27,7 +27,7 @@ _REASONS = {
     "nonparametric": "it can only delete values, so it is no answer where the target records a feature better",
     "closed_form_as_published": "the matrix that it inverts need not be positive definite",
 }
-_ELSEWHERE = "Repeats, intervals and exact values stand in the tables below."
+_ELSEWHERE = "Repeats, intervals and exact values are in the tables below."
 
 
 def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
@@ -79,8 +79,8 @@ def _losses(summary: pd.DataFrame) -> list[str]:
 
 
 def verdict_of(summary: pd.DataFrame, claims: pd.DataFrame, comparison: pd.DataFrame) -> list[str]:
-    """Return about three sentences: what adjusting gains, which claims hold, which printed numbers are met."""
-    sentences = [*_gains(main_columns(summary)), *_claims(claims), *_numbers(comparison)]
+    """Return about three sentences: which claims hold, which printed numbers are met, what adjusting gains."""
+    sentences = [*_claims(claims), *_numbers(comparison), *_gains(main_columns(summary))]
     return sentences or ["The run has no scores yet."]
 
 
@@ -89,9 +89,9 @@ def _gains(summary: pd.DataFrame) -> list[str]:
     if not found:
         return []
     better = [row for row in found if row["left"] < 1]
-    text = f"In {len(better)} of {len(found)} settings of linear models adjusting beats the source predictor"
+    text = f"Adjusting beats the source predictor in {len(better)} of {len(found)} settings of linear models"
     largest = max(better, key=lambda row: row["source"] - row["adjusted"], default=None)
-    sentences = [text + (f", most on {_written(largest)}." if largest else ".")]
+    sentences = [text + (f", by most on {_written(largest)}." if largest else ".")]
     lost = [row for row in found if row["left"] > _LEFT]
     if lost:
         some = "; ".join(_written(row) for row in lost[:3])
@@ -132,21 +132,27 @@ def _written(row: Mapping[str, Any]) -> str:
 def _claims(claims: pd.DataFrame) -> list[str]:
     tested = claims[claims["verdict"] != Verdict.NOT_TESTABLE.value]
     parts = []
-    for kinds, name in ((("stated", "reading"), "claims"), (("print",), "printed lines and numbers")):
+    for kinds, which in (
+        (("stated", "reading"), "of the paper's {} claims that this run can test"),
+        (("print",), "of {} printed formulas, counts and columns of scores"),
+    ):
         part = tested[tested["kind"].isin(kinds)]
         if len(part):
-            parts.append(f"of the paper's {name} that this run can test, {_counted(part['verdict'])}")
+            parts.append(f"{which.format(len(part))}, {counted(part['verdict'])}")
     return [f"{_capital('; '.join(parts))}."] if parts else []
 
 
-def _counted(verdicts: pd.Series) -> str:
+def counted(verdicts: pd.Series) -> str:
+    """Return how many of the verdicts there are of each kind, as part of a sentence."""
     words = {
-        Verdict.SUPPORTED.value: "{} hold",
-        Verdict.NOT_SUPPORTED.value: "{} do not",
-        Verdict.UNDECIDED.value: "{} are undecided",
+        Verdict.SUPPORTED.value: ("holds", "hold"),
+        Verdict.NOT_SUPPORTED.value: ("does not", "do not"),
+        Verdict.UNDECIDED.value: ("is undecided", "are undecided"),
     }
-    counts = {text: int((verdicts == verdict).sum()) for verdict, text in words.items()}
-    return _joined([text.format(count) for text, count in counts.items() if count])
+    counts = {verdict: int((verdicts == verdict).sum()) for verdict in words}
+    if not counts[Verdict.SUPPORTED.value]:
+        words[Verdict.NOT_SUPPORTED.value] = ("does not hold", "do not hold")
+    return _joined([f"{count} {words[verdict][count > 1]}" for verdict, count in counts.items() if count])
 
 
 def _numbers(comparison: pd.DataFrame) -> list[str]:
@@ -156,9 +162,9 @@ def _numbers(comparison: pd.DataFrame) -> list[str]:
     if not total:
         return []
     words = {
-        AGREES: "{} agree with ours within the chance of both runs",
+        AGREES: "{} agree with ours within the sampling error of both runs",
         EXPLAINED: "{} differ for a reason that can be checked here",
-        UNEXPLAINED: "{} differ and nothing explains it",
+        UNEXPLAINED: "{} differ for no known reason",
     }
     said = _joined([words[name].format(count) for name, count in counts.items() if count])
     return [f"Of {total} printed scores that can be compared, {said}."]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from dams.experiments.products import PARTS, RAW, SETTINGS, digests_of, file_of
 from dams.report.claims.comparison import AGREES, EXPLAINED, compare, unlike_table1
 from dams.report.claims.verdicts import Verdict, check_claims, read_claims
 from dams.report.page.blame import make_or_blame
+from dams.report.page.claims import KINDS, claim_rows, open_claims
 from dams.report.page.contents import (
     Item,
     data_sources,
@@ -40,7 +40,6 @@ from dams.report.page.markup import (
     chip,
     data_table,
     interval,
-    interval_plot,
     mathematics,
     number,
 )
@@ -53,13 +52,6 @@ from dams.report.summary import differences_from, in_display_order
 from dams.report.tables import REGIME_SYMBOLS
 
 HERE = Path(__file__).parent
-# Whose a claim is, as the page says it before its place.
-KINDS = {
-    "stated": "Stated by the paper. ",
-    "reading": "Our reading of a table or figure. ",
-    "print": "A number or line of print. ",
-    "ours": "Asked of our own estimator. ",
-}
 VARIANTS = {"as_published": "as published", "released_notebook": "notebook's columns"}
 QUANTITIES = {"mean": "mean", "above oracle": "above oracle"}
 
@@ -110,8 +102,8 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
         overview=_overview(run),
         missing=what_is_missing(run),
         counts={verdict.value: int((claims["verdict"] == verdict.value).sum()) for verdict in Verdict},
-        claims=(rows := _claim_rows(claims, findings)),
-        open_claims=[row for row in rows if row["verdict"] in (Verdict.NOT_SUPPORTED.value, Verdict.UNDECIDED.value)],
+        claims=(rows := claim_rows(claims, findings)),
+        open_claims=open_claims(rows),
         kinds=KINDS,
         verdict=verdict_of(summary, claims, comparison),
         lead=_lead(summary, comparison),
@@ -168,33 +160,6 @@ def _overview(run: RunFolder) -> dict[str, Any]:
         "datasets": [title_of(name) for name in datasets],
         "simulated": [title_of(name) for name in datasets if is_scenario(name)],
     }
-
-
-def _claim_rows(claims: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Give every claim the measurements that it rests on."""
-    rows = []
-    for claim in rows_of(claims):
-        own = findings[(findings["id"] == claim["id"]) & (findings["quantity"] != "")]
-        closest = interval(*(claim[f"closest_{key}"] for key in ("value", "lower", "upper")))
-        needed = claim.get("closest_draws_to_decide", math.nan)
-        to_decide = int(needed) if isinstance(needed, float) and math.isfinite(needed) else None
-        rows.append({**claim, "closest": closest, "to_decide": to_decide, "findings": _finding_rows(own)})
-    return rows
-
-
-def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
-    """Write each measurement out and, unless all are exact, plot them on one scale."""
-    plotted = findings[findings["upper"] > findings["lower"]]
-    bounds = plotted[["lower", "upper", "at_least", "at_most"]].replace([math.inf, -math.inf], math.nan)
-    low, high = bounds.min().min(), bounds.max().max()
-    return [
-        {
-            **row,
-            "measured": interval(row["value"], row["lower"], row["upper"]),
-            "plot": interval_plot(row, low, high) if row["upper"] > row["lower"] else "",
-        }
-        for row in rows_of(findings)
-    ]
 
 
 def _comparison(comparison: pd.DataFrame) -> DataTable:

@@ -104,7 +104,7 @@ BAD = {
     "no zip": (lambda f: (features(f) / "X.npz").write_text("<html>"), "X.npz is not an npz archive. Download"),
     "wrong keys": (
         lambda f: save_coo(features(f) / "X.npz", drop="coords"),
-        "X.npz lacks the arrays coords; it holds data, fill_value, shape.*sparse.save_npz",
+        "X.npz has no array coords; it holds data, fill_value, shape.*sparse.save_npz",
     ),
     "damaged": (truncate, "X.npz is damaged|X.npz: the array .* ends early|no readable header"),
     "pickled": (pickled, "X.npz: the array data holds pickled Python objects.*never loaded"),
@@ -115,7 +115,7 @@ BAD = {
     "float coords": (set_coords(lambda c: c.astype(float)), "X.npz: coords must be integers, got float64"),
     "text data": (set_data("a"), "s.npz: data must be numbers, got <U1"),
     "fill": (lambda f: save_coo(features(f) / "X.npz", fill_value=np.array(1)), "X.npz: fill_value must be 0, got 1"),
-    "gcxs": (save_as_gcxs, "s.npz lacks the arrays coords"),
+    "gcxs": (save_as_gcxs, "s.npz has no array coords"),
     "other format": (say_gcxs, "s.npz is stored as 'gcxs'. Save it as COO"),
     "too few names": (
         lambda f: (features(f) / "X.feature_names.json").write_text(json.dumps(TIMED_NAMES[:-1])),
@@ -141,7 +141,7 @@ BAD = {
     ),
     "no label": (
         change_csv(population, lambda p: p.drop(columns="mortality_LABEL")),
-        "mortality_48h.csv lacks the columns mortality_LABEL",
+        "mortality_48h.csv has no column mortality_LABEL",
     ),
     "unknown stay": (
         change_csv(patients, lambda p: p[p["patientunitstayid"] != 1003]),

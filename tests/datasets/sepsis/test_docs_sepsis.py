@@ -86,7 +86,7 @@ def test_the_readme_quotes_the_committed_shares():
         "{:.0f} and {:.0f} %".format(*(100 * found[gets, hospital] for hospital in "AB"))
         for gets in ("target", "source")
     ]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"closed form closes {words[0]} of the gap if the target loses and {words[1]} if the source does" in readme
 
 

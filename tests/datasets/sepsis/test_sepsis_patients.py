@@ -124,9 +124,9 @@ GOOD = PATIENTS["training_setA/p000002.psv"]
     ("content", "message"),
     [
         (GOOD[:-20], "the last line is cut off"),
-        (b"", "the header lacks HR, O2Sat"),
+        (b"", "the header has no HR, O2Sat"),
         (HEADER + b"\n", "no hours below the header"),
-        (GOOD.replace(b"Lactate|", b""), "the header lacks Lactate"),
+        (GOOD.replace(b"Lactate|", b""), "the header has no Lactate"),
         (
             GOOD.replace(b"|62.5|", b"|62.5|1|", 1).replace(b"|80|0|1", b"|80|0|1|7", 1),
             "line 2: 42 fields, expected 41",

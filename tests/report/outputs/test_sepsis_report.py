@@ -1,4 +1,4 @@
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pandas as pd
@@ -122,6 +122,32 @@ def test_figures_show_every_method(frames):
         labels = {text.get_text() for panel in figure.axes for text in [*panel.get_yticklabels(), *panel.texts]}
         assert set(names) <= labels
         plt.close(figure)
+
+
+def overlapping(texts):
+    """Neighbours among texts, from left to right or from top to bottom, whose boxes overlap."""
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    return [(a, b) for (a, first), (b, second) in pairwise(boxes) if first.overlaps(second)]
+
+
+def test_no_title_is_cut_and_no_labels_overlap(frames):
+    masks, shares, scores, _ = frames
+    for figure in (gap_figure(masks, shares), excess_figure(scores)):
+        figure.draw_without_rendering()
+        for panel in figure.axes:
+            title = panel._left_title.get_window_extent()
+            assert title.x1 <= figure.bbox.x1, panel.get_title(loc="left")
+            assert overlapping(panel.get_yticklabels()) == overlapping(panel.get_xticklabels()) == []
+        plt.close(figure)
+
+
+def test_an_excess_beyond_the_scale_is_marked_at_the_edge(frames):
+    *_, scores, _ = frames
+    far = scores.copy()
+    far.loc[(far["metric"] == "excess") & (far["method"] == "two_way"), "value"] = 0.4
+    figure = excess_figure(far)
+    assert "▸" in {text.get_text() for panel in figure.axes for text in panel.texts}
+    plt.close(figure)
 
 
 def test_a_run_of_hospitals_alone_has_a_page_without_the_papers_claims(tmp_path, frames):

@@ -292,3 +292,32 @@ def test_a_link_into_a_folded_part_opens_it(visit):
     browser = visit()
     browser.execute_script("location.hash = '#erratum-E8'")
     assert browser.execute_script("return document.querySelector('#differences > details').open")
+
+
+def test_the_head_of_a_wide_table_covers_nothing_on_a_phone(visit):
+    """Rows are cards there that name their columns themselves; the head is longer than any distance to the left."""
+    browser = visit(390)
+    browser.execute_script("""
+      const cells = (name) => `<${name}>a long head</${name}>`.repeat(40);
+      document.querySelector("main").innerHTML = `<div class="scroll"><table class="data cards"><thead><tr>${
+        cells("th")}</tr></thead><tbody><tr>${cells("td")}</tr></tbody></table></div>`;
+    """)
+    covering = """
+      const {top, bottom} = document.querySelector(".cards").getBoundingClientRect();
+      const seen = new Set();
+      for (let y = top - 60; y < bottom; y += 8)
+        for (let x = 4; x < innerWidth; x += 16) seen.add(document.elementFromPoint(x, y)?.closest("thead") ?? null);
+      return [...seen].filter(Boolean).length;
+    """
+    assert browser.execute_script(covering) == 0
+
+
+def test_a_tall_figure_and_its_caption_fit_on_a_sheet(visit):
+    """What is taller than the sheet is printed on one of its own, after an empty rest of the page before."""
+    browser = visit(718, media="print")
+    height = browser.execute_script("""
+      document.querySelector("main").innerHTML = `<figure class="plot"><div class="scroll">
+        <svg class="whole" viewBox="0 0 100 400" style="--width: 700px"></svg></div></figure>`;
+      return document.querySelector("figure svg").getBoundingClientRect().height;
+    """)
+    assert 600 < height < 760

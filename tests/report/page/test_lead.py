@@ -43,7 +43,17 @@ def test_a_verdict_names_gain_and_loss_of_the_adjustment_that_a_column_has():
     lost = summary_of({"oracle": 0.2, "source": 0.21, "closed_form": 0.22}, dataset="digits")
     gain, loss = verdict_of(pd.concat([won, lost], ignore_index=True), CLAIMS, NOTHING)
     assert gain == (
-        "In 1 of 2 settings of linear models adjusting beats the source predictor, most on Diabetes, mˢ ? mᵗ "
+        "Adjusting beats the source predictor in 1 of 2 settings of linear models, by most on Diabetes, mˢ ? mᵗ "
         "(source 0.256 → closed-form 0.200 → oracle 0.190)."
     )
     assert loss.startswith("It loses on Digits, mˢ ? mᵗ (source 0.210 → closed-form 0.220 → oracle 0.200)")
+
+
+def test_a_verdict_answers_first_whether_the_paper_reproduces():
+    verdicts = ["supported", "supported", "not supported", "undecided", "not testable here", *["not supported"] * 2]
+    claims = pd.DataFrame({"verdict": verdicts, "kind": ["stated"] * 4 + ["reading", "print", "print"]})
+    first, _ = verdict_of(summary_of({"oracle": 0.19, "source": 0.256, "closed_form": 0.2}), claims, NOTHING)
+    assert first == (
+        "Of the paper's 4 claims that this run can test, 2 hold, 1 does not and 1 is undecided; of 2 printed "
+        "formulas, counts and columns of scores, 2 do not hold."
+    )

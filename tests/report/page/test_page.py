@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from reports import CONFIG, evidence_in, make_folder, make_records, make_report,
 
 from dams.cli import main
 from dams.experiments.records import write_csv
+from dams.report.page.claims import KINDS, claim_rows, open_claims, to_decide
 from dams.report.page.contents import outputs_of, parts_of, what_is_missing
 from dams.report.page.markup import as_cards, data_table, interval, mathematics, number
 from dams.report.page.render import check_or_read_claims, write_page
@@ -129,7 +131,7 @@ def test_it_says_what_was_found_and_where_it_comes_from(page):
         assert words in page.text, words
 
 
-def test_a_whole_run_lacks_nothing_it_asked_for(folder, page):
+def test_a_whole_run_has_all_it_asked_for(folder, page):
     assert "blocks of fits" not in page.text
     assert "Theory: " not in page.text
 
@@ -270,6 +272,39 @@ def test_a_page_is_not_replaced_by_one_without_records(tmp_path, capsys):
     assert "its records are not there: expected records.csv, records.npz or blocks/" in told
     assert "report.html is left as it is; `dams run`" in told
     assert (tmp_path / "report.html").read_bytes() == before
+
+
+def test_what_does_not_hold_is_grouped_explained_and_says_what_would_decide_it(folder):
+    run = RunFolder(folder)
+    claims, findings = check_or_read_claims(run)
+    rows = claim_rows(claims, findings)
+    failed = {"verdict": "not supported", "errata": "E2 E8"}
+    chosen = [
+        {**rows[0], **failed, "kind": "print"},
+        {**rows[1], **failed, "kind": "stated"},
+        {**rows[2], "verdict": "supported", "kind": "stated"},
+        {**rows[3], "verdict": "undecided", "kind": "reading", "errata": ""},
+    ]
+    groups = open_claims(chosen)
+    assert [title for title, _ in groups] == [KINDS[kind].rstrip(". ") for kind in ("stated", "reading", "print")]
+    (first,), _, (last,) = (group for _, group in groups)
+    # Spelled out where the page names it first.
+    assert [(id, bool(what)) for id, what in first["reasons"]] == [("E2", True), ("E8", True)]
+    assert [(id, bool(what)) for id, what in last["reasons"]] == [("E2", False), ("E8", False)]
+
+
+@pytest.mark.parametrize(
+    ("draws", "told"),
+    [
+        (1663.0, "About 1,700 rate draws would decide it."),
+        (79.0, "About 79 rate draws would decide it."),
+        (12557566.0, "It lies so close to the bound that 100,000 rate draws would not decide it."),
+        (math.inf, "It lies so close to the bound that 100,000 rate draws would not decide it."),
+        (math.nan, ""),
+    ],
+)
+def test_how_many_draws_would_decide_is_rounded_and_has_an_end(draws, told):
+    assert to_decide(draws) == told
 
 
 @pytest.mark.parametrize(
