@@ -161,20 +161,18 @@ def what_to_do(shares: pd.DataFrame, seen: dict[str, Any]) -> str:
     best = str(candidates["lower"].idxmax())
     surely = candidates["lower"].max()
     title = METHODS[best].title.lower().replace("coral", "CORAL")
-    if surely > 0:
-        word = "Adapt" if surely >= MOST else "Adapt for a part"
-        first = f"{word}: {title}."
-    else:
-        first = "Keep the source predictor."
+    part = "" if surely >= MOST else ", in part"
     warned = max(seen["rejected"], seen["population_differs"])
+    explained = surely > 0 and best == "anchored" and seen["rejected_given_age"] < UNSEEN
+    if warned >= SEEN and not explained:
+        # Nothing that is seen without labels tells this from a shift under which the same method does harm.
+        helps = f"{title[0].upper()}{title[1:]} helps here{part}." if surely > 0 else "Nothing helps here for sure."
+        return f"check_ucar warns: label some target rows before adapting. {helps}"
+    first = f"Adapt{part}: {title}." if surely > 0 else "Keep the source predictor."
     if warned >= SEEN:
-        explained = surely > 0 and best == "anchored" and seen["rejected_given_age"] < UNSEEN
-        second = "check_ucar warns" + (
-            ", and age explains it." if explained else "; label some target rows to be sure."
-        )
+        second = "check_ucar warns, and age explains it."
     elif warned <= UNSEEN:
-        harmed = surely < MOST
-        second = "No check warns: only labels of the target tell." if harmed else "No check warns."
+        second = "No check warns." if surely >= MOST else "No check warns: only labels of the target tell."
     else:
         second = "check_ucar warns at times."
     return f"{first} {second}"

@@ -42,9 +42,10 @@ def as_percent(value: float) -> str:
 RULE = (
     f"The rule behind what to do, row by row: where no data set has a gap of {WORTH_IT:g} Var(Y), the source "
     "predictor is kept. Otherwise the method is taken whose interval has the highest lower end: “adapt” where that end "
-    f"is at least {as_percent(MOST)}, “adapt for a part” where it is above 0, else the source predictor is kept. "
-    "“check_ucar warns” where it rejects, or finds another population, in at least "
-    f"{as_percent(SEEN)} of draws; “no check warns” where in at most {as_percent(UNSEEN)}."
+    f"is at least {as_percent(MOST)}, “in part” where it is above 0, else the source predictor is kept. “check_ucar "
+    f"warns” where it rejects, or finds another population, in at least {as_percent(SEEN)} of draws, and “no check "
+    f"warns” where in at most {as_percent(UNSEEN)}. Where it warns and age does not explain it, labels come first: "
+    "which method helps is known here from the truth alone."
 )
 
 

@@ -172,7 +172,19 @@ def test_what_the_diagnostics_saw_is_counted():
             {"closed_form": 0.1, "anchored": 0.05},
             1.0,
             1.0,
-            "Adapt for a part: closed form. check_ucar warns; label some target rows to be sure.",
+            "check_ucar warns: label some target rows before adapting. Closed form helps here, in part.",
+        ),
+        (
+            {"closed_form": -0.1, "anchored": -0.2},
+            1.0,
+            1.0,
+            "check_ucar warns: label some target rows before adapting. Nothing helps here for sure.",
+        ),
+        (
+            {"closed_form": 0.1, "anchored": 0.05},
+            0.1,
+            0.0,
+            "Adapt, in part: closed form. No check warns: only labels of the target tell.",
         ),
         (
             {"closed_form": -0.5, "anchored": -0.6},
