@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dams.anchors import AnchoredRates, AnchoredRows
+from dams.anchors import LEAST_ROWS, AnchoredRates, AnchoredRows
 from dams.estimators._label_curves import LabelCurves, LabelSums
 from dams.estimators.folds import N_FOLDS, assign_folds
 from dams.estimators.stabilise import StabilisedFit, fit_least_risk
@@ -131,13 +131,12 @@ class Trimmed:
         for part, rates in ((k, r), (there, r_target)):
             part[:, columns] = MOST / np.maximum(1 - rates[:, columns], MOST)
         centred, kept = target.X - source.centre, there * target.X - source.centre
-        n = len(there)
+        left, n = centred - kept, len(there)
         cross = np.zeros((k.shape[1], source.Y.shape[1]))
         for j in columns:
-            rows = np.flatnonzero((target.X[:, j] != 0) & (there[:, j] < 1))
-            left = centred[rows, j] - kept[rows, j]
-            cross[j] = left @ curves.at(j, target.X[rows, j], target.B[rows]) / n
-        return cls(k, (centred - kept).mean(axis=0), (centred.T @ centred - kept.T @ kept) / n, cross)
+            rows = np.flatnonzero(target.X[:, j] * (there[:, j] < 1))
+            cross[j] = left[rows, j] @ curves.at(j, target.X[rows, j], target.B[rows]) / n
+        return cls(k, left.mean(axis=0), (centred.T @ centred - kept.T @ kept) / n, cross)
 
 
 class AnchoredSystem(System):
@@ -260,9 +259,14 @@ def fit_anchored(
 
 
 def _label_sums(rows: SourceRows, others: TargetRows, rates: AnchoredRates, folds: Array, ids: Any) -> LabelSums | None:
-    """What the curves are made of, for the columns with values in the target that would be trimmed; None if none."""
+    """What the curves are made of, None where there are none.
+
+    A column has one if some of its values in the target would be trimmed. One that the source shows in a handful of
+    rows has none: its 1 − r is large, so that the ridge and the choice are wary of it, which a wrong curve would hide.
+    """
     large = (others.X != 0) & (rates.r(others.B) < 1 - MOST)
-    columns = np.flatnonzero(large.any(axis=0))
+    enough = np.count_nonzero(rows.X, axis=0) >= LEAST_ROWS * rows.B.shape[1]
+    columns = np.flatnonzero(large.any(axis=0) & enough)
     if not columns.size:
         return None
     worth = 1.0 if ids is None else len(np.unique(np.asarray(ids))) / len(rows.X)
