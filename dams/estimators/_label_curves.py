@@ -22,7 +22,7 @@ from dams.estimators.folds import N_FOLDS
 
 Array = np.ndarray
 
-# Keeps systems solvable where no row shows a column.
+# Keeps systems solvable where all rows that show a column are in one fold, and logarithms finite.
 TINY = 1e-10
 
 
@@ -65,8 +65,7 @@ class LabelSums:
         self.shown: dict[int, int] = {}
         for j in columns.tolist():
             shown = np.flatnonzero(X[:, j])
-            if shown.size:
-                self.centre[j], self.scale[j] = X[shown, j].mean(), X[shown, j].std() or 1.0
+            self.centre[j], self.scale[j] = X[shown, j].mean(), X[shown, j].std() or 1.0
             parts = [shown[folds[shown] == fold] for fold in range(N_FOLDS)]
             F = [_features(X[some, j], B[some], self.centre[j], self.scale[j]) for some in parts]
             self.sums[j] = (
@@ -86,8 +85,8 @@ class LabelSums:
             for value in PENALTIES:
                 found, parameters = self._solve(gram, cross, value)
                 left = squares - np.einsum("pk,pk->k", found, 2 * cross - gram @ found)
-                n, left = self.worth * self.shown[j], np.maximum(left, TINY * squares + TINY)
-                criterion = n * np.log(left) + 2 * parameters
+                left = np.maximum(left, TINY * squares) + np.finfo(float).tiny
+                criterion = self.worth * self.shown[j] * np.log(left) + 2 * parameters
                 better = criterion < best
                 best = np.where(better, criterion, best)
                 coef[j][:, better], smoothing[j][better] = found[:, better], value
