@@ -9,7 +9,12 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from benchmarks.anchors import Law, scores
 from dams import ClosedFormRegressor, FilteredEstimator, MissingnessFilter, Summary, TwoWayEstimator, TwoWayFilter
-from dams.estimators.anchored import SourceRows, move_rows
+from dams.anchors import AnchoredRows
+from dams.estimators import anchored
+from dams.estimators._label_curves import LabelSums
+from dams.estimators.anchored import MOST, AnchoredSystem, SourceRows, TargetRows, move_rows
+from dams.estimators.folds import assign_folds
+from dams.estimators.systems import Setting
 from dams.least_squares import least_squares
 from dams.missingness import delete_at_random
 from dams.moments import Moments
@@ -55,6 +60,47 @@ def test_a_discrete_law_gives_the_targets_optimum(by_level, gram, stabilise):
     assert np.abs(plain.coef_ - optimum.coef_).max() > 0.03
 
 
+def trimmed_system(source, y, target, *, wrong_labels=False, groups=None):
+    """The system of all rows, with curves of y or of something else."""
+    together = None if groups is None else [np.flatnonzero(groups == number) for number in np.unique(groups)]
+    known = {"anchors": [0], "column_groups": together}
+    rates = estimate_relative_missingness(source, target, **known).anchored
+    tables = AnchoredRows.like(rates, source, target)
+    rows, others = SourceRows.of(source, y[:, None], tables.B[0], rates), TargetRows(target, tables.B[1])
+    curves = LabelSums(
+        rates.basis,
+        (source, 1 - y[:, None] if wrong_labels else y[:, None], tables.B[0]),
+        assign_folds(source, y[:, None]),
+        np.array([1, 2]),
+    ).curves()
+    return AnchoredSystem(rows, others, rates, curves, Setting(True, groups))
+
+
+def test_trimmed_moments_of_a_discrete_law_are_the_targets():
+    (source, y), (target, y_target), r, _ = anchored_law(scarce=True)
+    assert (1 - r).max() > 3 * MOST
+    system = trimmed_system(source, y, target)
+    kept = (1 - system.r) * system.trimmed.k
+    assert kept.max() <= MOST + 1e-12 and (1 - system.r).max() > 3 * MOST
+    true = Moments.of(target, y_target[:, None])
+    np.testing.assert_allclose(system.whole.mean, true.mean, atol=2e-3)
+    np.testing.assert_allclose(system.whole.covariance, true.covariance, atol=5e-3)
+    np.testing.assert_allclose(system.whole.cross, true.cross, atol=2e-3)
+    # The part of the target rows is there, and needs the curves.
+    wrong = trimmed_system(source, y, target, wrong_labels=True)
+    assert np.abs(wrong.whole.cross - true.cross).max() > 0.02
+
+
+def test_what_is_lost_together_is_trimmed_once():
+    """Two columns with one mask, one of them twice the other: all their moments are known from one."""
+    (source, y), (target, y_target), _, _ = anchored_law(scarce=True)
+    source, target = (np.column_stack([table[:, :2], 2 * table[:, 1]]) for table in (source, target))
+    system = trimmed_system(source, y, target, groups=np.array([0, 1, 1]))
+    true = Moments.of(target, y_target[:, None])
+    np.testing.assert_allclose(system.whole.covariance, true.covariance, atol=5e-3)
+    np.testing.assert_allclose(system.whole.cross, true.cross, atol=4e-3)
+
+
 def test_one_r_and_weights_of_one_are_the_plain_moments():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(200, 4)) + 1, rng.normal(size=(200, 2))
@@ -68,7 +114,7 @@ def test_one_r_and_weights_of_one_are_the_plain_moments():
             np.testing.assert_allclose(getattr(moved, name), getattr(plain, name), atol=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", ["target loses by age", "opposite signs"])
+@pytest.mark.parametrize("mechanism", ["target loses by age", "opposite signs", "opposite signs, older target"])
 def test_held_out_laws(mechanism):
     """A slice of benchmarks/anchors.py, with a bar at a third where that has one at a fifth over 40 laws."""
     drawn = []
@@ -79,6 +125,35 @@ def test_held_out_laws(mechanism):
     excess = table.sub(table["oracle"], axis=0).mean()
     assert excess["anchored"] < excess["closed form"] / 3
     assert (table["anchored"] < 1.1 * table["source"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:The source has a value in")
+def test_columns_of_a_handful_of_values_do_no_harm():
+    """The source shows two columns in some 20 of 4000 rows, the target in most."""
+    for number in range(3):
+        rng = np.random.default_rng([97, number])
+        law = Law.draw("opposite signs", rng)
+        law.base[0, [0, 5]] = -5.5
+        found = scores(law, 4000, rng)
+        assert found["anchored"] < 1.1 * found["source"]
+
+
+def test_units_of_the_label_do_not_matter(shifted):
+    source, y, target, _ = shifted
+    ids = {"groups": np.arange(len(source)), "groups_target": np.arange(len(target))}
+    one, other = (
+        ClosedFormRegressor(anchors=KNOWN).fit(source, labels, X_target=target, **ids)
+        for labels in (y, 1e-9 * (5 - 3 * y))
+    )
+    np.testing.assert_allclose(1e9 * other.predict(target), 5 - 3 * one.predict(target), rtol=1e-6, atol=1e-6)
+
+
+def test_the_sources_gram_matrix_takes_nothing_from_target_rows(shifted, monkeypatch):
+    source, y, target, _ = shifted
+    monkeypatch.setattr(anchored, "LabelSums", None)
+    ClosedFormRegressor(gram="source", anchors=KNOWN).fit(source, y, X_target=target)
+    with pytest.raises(TypeError):
+        ClosedFormRegressor(anchors=KNOWN).fit(source, y, X_target=target)
 
 
 def test_under_ucar_nothing_is_lost():
