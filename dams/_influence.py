@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 Array = np.ndarray
 
@@ -82,9 +82,9 @@ class Influence:
     def _quantile(self, confidence: float) -> float:
         """Quantile of the statistic: Student's where rows belong together, as groups may be few."""
         if not self.grouped:
-            return float(norm.ppf((1 + confidence) / 2))
+            return float(ndtri((1 + confidence) / 2))
         least = min(len(self.source), len(self.target))
-        return float(t.ppf((1 + confidence) / 2, max(least - 1, 1)))
+        return float(stdtrit(max(least - 1, 1), (1 + confidence) / 2))
 
 
 def _student(quantile: float, skewness: float) -> float:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import t as student
+from scipy.special import stdtrit
 from sklearn.utils import check_array, check_consistent_length
 
 from dams._columns import known_columns
@@ -95,7 +95,7 @@ class ClosedFormInference:
     def _table(self, estimate: Array, error: Array, confidence: float) -> pd.DataFrame:
         if not 0 < confidence < 1:
             raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
-        spread = student.ppf((1 + confidence) / 2, self.degrees) * error
+        spread = stdtrit(self.degrees, (1 + confidence) / 2) * error
         return pd.DataFrame(
             {"estimate": estimate, "standard_error": error, "lower": estimate - spread, "upper": estimate + spread}
         )
