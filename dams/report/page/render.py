@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -172,28 +173,33 @@ def _overview(run: RunFolder) -> dict[str, Any]:
 
 def _claim_rows(claims: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
     """Give every claim the measurements that it rests on."""
+    measured = defaultdict(list)
+    for finding in rows_of(findings[findings["quantity"] != ""]):
+        measured[finding["id"]].append(finding)
     rows = []
     for claim in rows_of(claims):
-        own = findings[(findings["id"] == claim["id"]) & (findings["quantity"] != "")]
         closest = interval(*(claim[f"closest_{key}"] for key in ("value", "lower", "upper")))
         needed = claim.get("closest_draws_to_decide", math.nan)
         to_decide = int(needed) if isinstance(needed, float) and math.isfinite(needed) else None
-        rows.append({**claim, "closest": closest, "to_decide": to_decide, "findings": _finding_rows(own)})
+        rows.append(
+            {**claim, "closest": closest, "to_decide": to_decide, "findings": _finding_rows(measured[claim["id"]])}
+        )
     return rows
 
 
-def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
+def _finding_rows(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Write each measurement out and, unless all are exact, plot them on one scale."""
-    plotted = findings[findings["upper"] > findings["lower"]]
-    bounds = plotted[["lower", "upper", "at_least", "at_most"]].replace([math.inf, -math.inf], math.nan)
-    low, high = bounds.min().min(), bounds.max().max()
+    plotted = [row for row in findings if row["upper"] > row["lower"]]
+    bounds = [row[key] for row in plotted for key in ("lower", "upper", "at_least", "at_most")]
+    finite = [bound for bound in bounds if bound is not None and math.isfinite(bound)]
+    low, high = min(finite, default=math.nan), max(finite, default=math.nan)
     return [
         {
             **row,
             "measured": interval(row["value"], row["lower"], row["upper"]),
             "plot": interval_plot(row, low, high) if row["upper"] > row["lower"] else "",
         }
-        for row in rows_of(findings)
+        for row in findings
     ]
 
 
@@ -283,7 +289,7 @@ def _shown(run: RunFolder, item: Item) -> Shown:
 def _parts(run: RunFolder) -> dict[str, dict[str, Any]]:
     """Show the parts with folders of their own, and what the two-way adjustment gains wherever it was fitted."""
     shown = {part: [_shown(run, _marked(run, part, item)) for item in items] for part, items in parts_of(run).items()}
-    if "two_way" in set(run.records["method"]):
+    if (run.records["method"] == "two_way").any():
         shown.setdefault("two_way", []).append(_two_way(run))
     return {
         name: {"name": part.name, "title": part.title, "paragraphs": part.paragraphs, "items": shown[name]}
