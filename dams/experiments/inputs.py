@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
 from dams.datasets.sepsis.files import HOSPITALS, SEPSIS_DIR_VARIABLE, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError, several_mistakes
-from dams.experiments.data import load_own_table
 from dams.experiments.products import results_of
 
 
@@ -25,6 +23,9 @@ def refuse_taken_name(run: Config, *, source: str = "the configuration") -> None
 
 def describe_inputs(run: Config, *, source: str = "the configuration") -> list[str]:
     """Describe what is kept of every table of the user; refuse what can't be used, all of it at once."""
+    # Late, as in `eicu_inputs`.
+    from dams.experiments.data import load_own_table
+
     lines, mistakes = [], []
     for name, table in run.datasets.items():
         try:
@@ -56,6 +57,9 @@ def eicu_inputs(folder: str) -> list[str]:
             f"eicu.folder: {folder} is not a folder; name the one that holds FIDDLE_eicu/ and eicu-crd/, or "
             "set `source: simulated`"
         )
+    # Late, as pandas comes with it, which Snakemake would load each time that it starts.
+    from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
+
     needed, mark = list(files_of(folder).values()), mark_of_simulation(folder)
     lacking = [str(path) for path in needed if not path.is_file()]
     if lacking:
