@@ -28,7 +28,7 @@ from benchmarks.scaling import ROOT, peak_memory
 from benchmarks.toy import read_arguments
 from benchmarks.two_way_rows import simulate
 from dams import ClosedFormRegressor, TwoWayFilter, apply_missingness, check_ucar
-from dams.missingness import FreeRates
+from dams.rates import FreeRates
 
 Array = np.ndarray
 Fit = Callable[[Array, Array, Array], object]

@@ -13,7 +13,8 @@ from dams.datasets.registry import DATASETS
 from dams.experiments.cells import Cell, Clean, build_cell, clean_table, sample_scenario, split_rows
 from dams.experiments.design import CellKey, Label, Sampler
 from dams.experiments.seeding import generator
-from dams.missingness import FreeRates, NestedRates, OpposingRates, delete_at_random
+from dams.missingness import delete_at_random
+from dams.rates import FreeRates, NestedRates, OpposingRates
 
 SEED = 2023
 ROWS = 10_000

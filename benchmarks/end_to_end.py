@@ -29,7 +29,7 @@ from benchmarks.toy import TABLES, load_table, read_arguments
 from dams.experiments.cells import split_rows
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
-from dams.missingness import FreeRates, NestedRates
+from dams.rates import FreeRates, NestedRates
 
 REGIMES = {"nested": NestedRates(), "free": FreeRates()}
 MODELS = {"linear": LinearRegression, "xgboost": lambda: xgboost.XGBRegressor(n_jobs=1), "mlp": MLPRegressor}

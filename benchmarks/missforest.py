@@ -47,7 +47,8 @@ from dams.experiments.models import MODELS, Sample
 from dams.experiments.seeding import generator
 from dams.imputation import MissForestImputer
 from dams.imputation._forest import NumericTarget, bin_column, grow_forest
-from dams.missingness import FreeRates, NestedRates, delete_at_random
+from dams.missingness import delete_at_random
+from dams.rates import FreeRates, NestedRates
 
 SEED = 2023
 DATASETS = ("thyroid", "adult", "bank")

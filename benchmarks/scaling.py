@@ -26,7 +26,7 @@ from benchmarks.toy import load_table, read_arguments
 from dams.datasets.arrays import load_covariates, save_covariates
 from dams.experiments.design import Block, CellKey, Fit
 from dams.experiments.run import run_block
-from dams.missingness import FreeRates
+from dams.rates import FreeRates
 
 ROOT = Path(__file__).parents[1]
 METHODS = ("oracle", "source", "nonparametric")

@@ -23,7 +23,8 @@ from scipy import stats
 from benchmarks.toy import read_arguments
 from dams.estimators.filling import N_DRAWS, two_way_draws
 from dams.experiments.models import MODELS, Draws, Sample
-from dams.missingness import FreeRates, delete_at_random
+from dams.missingness import delete_at_random
+from dams.rates import FreeRates
 from dams.relative import estimate_relative_missingness
 
 N_CAUSES = 5

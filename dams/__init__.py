@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         TwoWayFilter,
     )
     from dams.inference import ClosedFormInference, infer_closed_form
-    from dams.missingness import FreeRates, NestedRates, OpposingRates, apply_missingness
+    from dams.missingness import apply_missingness
+    from dams.rates import FreeRates, NestedRates, OpposingRates
     from dams.relative import RelativeMissingness, estimate_relative_missingness
     from dams.risk import (
         TargetRisk,
@@ -38,10 +39,10 @@ _EXPORTS = {
     "ClosedFormInference": "dams.inference",
     "ClosedFormRegressor": "dams.estimators",
     "FilteredEstimator": "dams.estimators",
-    "FreeRates": "dams.missingness",
+    "FreeRates": "dams.rates",
     "MissingnessFilter": "dams.estimators",
-    "NestedRates": "dams.missingness",
-    "OpposingRates": "dams.missingness",
+    "NestedRates": "dams.rates",
+    "OpposingRates": "dams.rates",
     "RelativeMissingness": "dams.relative",
     "Sensitivity": "dams.sensitivity",
     "Summary": "dams.estimators",

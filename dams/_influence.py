@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from dams._rows import correct_for_mean, effective_number
 
@@ -90,9 +90,9 @@ class Influence:
     def _quantile(self, confidence: float) -> float:
         """Quantile of the statistic: Student's where rows belong together, as groups may be few."""
         if all(sample.groups is None for sample in self.samples):
-            return float(norm.ppf((1 + confidence) / 2))
+            return float(ndtri((1 + confidence) / 2))
         least = min(sample.effective for sample in self.samples)
-        return float(t.ppf((1 + confidence) / 2, max(least - 1, 1)))
+        return float(stdtrit(max(least - 1, 1), (1 + confidence) / 2))
 
 
 def _student(quantile: float, skewness: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.stats import hypergeom, norm, t
+from scipy.special import ndtri, stdtrit
 
 from dams._rows import Tally, Worth
 from dams._validation import check_draws
@@ -55,11 +55,11 @@ def delta_interval(source: Tally, target: Tally, confidence: float) -> tuple[Arr
 
 def _quantile(parts: tuple[Array, Array], tallies: tuple[Tally, Tally], confidence: float) -> Array | float:
     if all(tally.grouped is None for tally in tallies):
-        return norm.ppf((1 + confidence) / 2)
+        return ndtri((1 + confidence) / 2)
     squares = sum(part**2 / max(tally.effective - 1, 1) for part, tally in zip(parts, tallies, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = np.where(squares > 0, (parts[0] + parts[1]) ** 2 / squares, np.inf)
-    return t.ppf((1 + confidence) / 2, degrees)
+    return stdtrit(degrees, (1 + confidence) / 2)
 
 
 def _with_exact_limit(spread: Array, tally: Tally, n: Array | int, confidence: float) -> Array:
@@ -108,6 +108,9 @@ def p_recorded_better(source: Worth, target: Worth, units: Array) -> Array:
     Where rows belong together, the test is of as many independent rows as would know the shares as well (the
     correction of Rao and Scott), rounded.
     """
+    # A third of a second to load, and jobs of the pipeline do not come here.
+    from scipy.stats import hypergeom
+
     sizes = [np.rint(np.broadcast_to(worth.independent, worth.q.shape)[units]) for worth in (source, target)]
     hits = [np.rint(n * worth.q[units]).astype(int) for n, worth in zip(sizes, (source, target), strict=True)]
     n_source, n_target = (n.astype(int) for n in sizes)

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from dams._columns import resolve_columns
 from dams._smooth import LogisticFit, SmoothBasis, expit, fit_logistic
@@ -131,7 +131,7 @@ class AnchoredRates:
     def improper(self, confidence: float) -> Array:
         """Which columns the target records better: r's upper limit is below 0 at more than a few of the source rows."""
         B = self.basis(self.support)
-        upper = self.r(B) + norm.ppf((1 + confidence) / 2) * self.error(B)
+        upper = self.r(B) + ndtri((1 + confidence) / 2) * self.error(B)
         return (upper < 0).mean(axis=0) > SOME
 
     def range(self) -> tuple[Array, Array]:

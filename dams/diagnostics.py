@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from dams._columns import known_columns, resolve_columns
 from dams._random import as_generator
@@ -185,7 +185,7 @@ class PreparedCheck:
 
     def judge(self, *, alpha: float = 0.05, n_bootstrap: int = 1000, random_state: Any = None) -> UCARReport:
         """Return the report; parameters and their defaults are those of `check_ucar`."""
-        errors = float(norm.ppf(1 - alpha / 2))
+        errors = float(ndtri(1 - alpha / 2))
         with few_threads(len(self.names), max(self.n_rows)):
             judged, families = judge(self.checks, n_bootstrap, as_generator(random_state), errors=errors)
         table = _name_features(judged, self.names)

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import t as student
+from scipy.special import stdtrit
 from sklearn.utils import check_array, check_consistent_length
 
 from dams._columns import known_columns
@@ -96,7 +96,7 @@ class ClosedFormInference(Result):
 
     def _table(self, estimate: Array, error: Array, confidence: float) -> pd.DataFrame:
         check_confidence(confidence)
-        spread = student.ppf((1 + confidence) / 2, self.degrees) * error
+        spread = stdtrit(self.degrees, (1 + confidence) / 2) * error
         return pd.DataFrame(
             {"estimate": estimate, "standard_error": error, "lower": estimate - spread, "upper": estimate + spread}
         )

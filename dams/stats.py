@@ -1,4 +1,4 @@
-"""Intervals for designs in which β and rate draws are crossed."""
+"""Intervals for designs in which β and rate draws are crossed, and slopes over weighted draws."""
 
 from __future__ import annotations
 
@@ -167,3 +167,10 @@ def pooled_interval(values: np.ndarray, *, confidence: float = 0.95) -> Interval
 def paired_difference(first: np.ndarray, second: np.ndarray, **options: object) -> Interval:
     """Interval for the mean of first − second, cell by cell: what both share of rates and β cancels."""
     return crossed_bootstrap(np.asarray(first) - np.asarray(second), **options)  # type: ignore[arg-type]
+
+
+def weighted_slopes(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Least-squares slope for each row of weights, which sum to 1; zero where x does not vary."""
+    mean_x, mean_y = weights @ x, weights @ y
+    variance = weights @ x**2 - mean_x**2
+    return np.where(variance > 1e-12, (weights @ (x * y) - mean_x * mean_y) / np.maximum(variance, 1e-12), 0.0)

@@ -18,6 +18,11 @@ settings.register_profile("search", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
+def pytest_collection_modifyitems(items):
+    """Put those first that run Snakemake: they are the longest, and workers that end with short tests end together."""
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+
+
 @pytest.fixture(autouse=True)
 def same_settings_of_sklearn():
     """Undo what a test, or a package that it imports (skada turns on metadata routing), does to scikit-learn."""

@@ -53,9 +53,21 @@ def loaded_by(code):
 
 def test_reading_a_configuration_loads_no_machine_learning():
     """Snakemake starts often, and reads the configuration each time."""
-    modules = loaded_by("from dams.experiments import config, design")
+    modules = loaded_by("from dams.experiments import config, design, inputs, products\nimport dams.report.provenance")
     assert "pydantic" in modules
-    assert not modules & {"sklearn", "xgboost", "matplotlib"}
+    assert not modules & {"pandas", "scipy", "sklearn", "xgboost", "matplotlib"}
+
+
+def test_jobs_of_every_run_load_no_more_than_they_use():
+    """Most jobs of a small run take less time than scikit-learn or scipy.stats takes to load."""
+    scripts = ("run_block", "gather_records", "diagnose_cells", "check_claims", "compare_with_paper", "write_table")
+    texts = [(ROOT / f"workflow/scripts/{name}.py").read_text(encoding="utf-8") for name in scripts]
+    modules = loaded_by("\n".join(re.findall(r"^(?:from|import) .*$", "".join(texts), flags=re.MULTILINE)))
+    assert {"pandas", "matplotlib", "dams.experiments.run", "dams.report.claims.verdicts"} <= modules
+    assert not modules & {"scipy.stats", "scipy.optimize", "sklearn", "xgboost"}
+    # They draw nothing.
+    modules = loaded_by("import dams.report.claims.verdicts, dams.report.page.render")
+    assert not modules & {"scipy.stats", "sklearn", "matplotlib"}
 
 
 def test_the_library_loads_neither_configuration_nor_figures():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dams.datasets.registry import is_scenario
 from dams.experiments.costs import cell_seconds, cells_a_job
 from dams.experiments.methods import METHODS
-from dams.missingness import FreeRates, NestedRates, OpposingRates
+from dams.rates import FreeRates, NestedRates, OpposingRates
 
 # A job gets its block and needs neither the configuration nor the report: an edit there leaves records as they are.
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from dams.datasets.eicu.simulator import simulate_eicu_table
 from dams.diagnostics import check_ucar
 from dams.estimators.adjusted_moments import adjust_moments
 from dams.experiments.cells import Cell, build_cell, clean_table, sample_scenario
+from dams.experiments.describe import describe_relative_missingness
 from dams.experiments.design import Diagnosed, Label
-from dams.experiments.eicu.run import describe_relative_missingness
 from dams.experiments.records import as_text
 from dams.experiments.seeding import generator
 from dams.least_squares import correlation_form, least_squares

@@ -6,11 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
 from dams.datasets.sepsis.files import HOSPITALS, SEPSIS_DIR_VARIABLE, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError, several_mistakes
-from dams.experiments.data import load_own_table
 from dams.experiments.products import results_of
 
 
@@ -49,6 +47,9 @@ def refuse_absent_tables(run: Config, *, there: Callable[[str], bool], below: st
 
 def describe_inputs(run: Config, *, source: str = "the configuration") -> list[str]:
     """Describe what is kept of every table of the user; refuse what can't be used, all of it at once."""
+    # Late, as in `eicu_inputs`.
+    from dams.experiments.data import load_own_table
+
     lines, mistakes = [], []
     for name, table in run.datasets.items():
         try:
@@ -75,6 +76,9 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
 
 def eicu_inputs(folder: str, *, there: Callable[[str], bool] = os.path.exists) -> list[str]:
     """List the files of a user's own eICU folder that a run reads; refuse a folder in which one is missing."""
+    # Late, as pandas comes with it, which Snakemake would load each time that it starts.
+    from dams.datasets.eicu.fiddle import files_of, mark_of_simulation
+
     needed, mark = [str(path) for path in files_of(folder).values()], str(mark_of_simulation(folder))
     lacking = [path for path in needed if not there(path)]
     if lacking and not there(folder):

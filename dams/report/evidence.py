@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -23,6 +24,9 @@ from dams.report.summary import COMPARISON, Bootstrap, score_table
 
 # Products that evidence rests on, beside the records and the prepared data.
 EVIDENCE = ("theory", "eicu_scores", "eicu_rates", "eicu_differences", "eicu_cohort")
+PREDICTOR = ["study", "model", "method"]
+# Scores of draws × β, by study, then by model and method.
+Tables = dict[str, dict[tuple[str, ...], pd.DataFrame]]
 
 
 def parse_known(config: Mapping[str, Any]) -> Config | None:
@@ -132,14 +136,12 @@ class Evidence:
         Where several studies hold them all, the one with the most entries counts; studies with other settings than the
         paper's do not count, nor, but where `variant` asks for them, those that follow the published protocol.
         """
-        part = self._matching(scope)
-        part = part[part["design"] == variant]
-        found = _tables_by_study(part[part["departure"] == ""], scope, predictors)
+        found = _common(self._tables(scope, variant, usual=True), scope, predictors)
         if not found:
-            unlike = part[part["departure"] != ""]
-            others = _tables_by_study(unlike, scope, predictors)
+            others = _common(self._tables(scope, variant, usual=False), scope, predictors)
             if others:
                 largest = max(others, key=lambda study: others[study][0].size)
+                unlike = self._part(scope, variant, usual=False)
                 reason = unlike.loc[unlike["study"] == largest, "departure"].iloc[0]
                 raise NotTestable(f"{title_of(scope['dataset'])}: {reason}")
             raise NotTestable(self._what_is_missing(scope, predictors))
@@ -183,35 +185,55 @@ class Evidence:
         }
 
     @cached_property
-    def _parts(self) -> dict[frozenset, pd.DataFrame]:
+    def _found(self) -> dict[tuple, Any]:
+        """What was looked up before: hundreds of checks ask for the same few scopes."""
         return {}
 
     def _matching(self, scope: Scope) -> pd.DataFrame:
         """Return the scores of a scope, of all models and methods."""
-        wanted = {key: value for key, value in scope.items() if key in ("dataset", "regime", "epsilon", "labels")}
-        found = self._parts.get(key := frozenset(wanted.items()))
-        if found is None:
-            found = self._scores
-            for column, value in wanted.items():
-                found = found[found[column] == value]
-            self._parts[key] = found
-        return found
+        wanted = _place(scope)
+        if wanted not in self._found:
+            part = self._scores
+            for column, value in wanted:
+                part = part[part[column] == value]
+            self._found[wanted] = part
+        return self._found[wanted]
+
+    def _part(self, scope: Scope, variant: str, *, usual: bool) -> pd.DataFrame:
+        """Return those scores of a scope that follow a variant, with the paper's settings or with others."""
+        part = self._matching(scope)
+        return part[(part["design"] == variant) & ((part["departure"] == "") == usual)]
+
+    def _tables(self, scope: Scope, variant: str, *, usual: bool) -> Tables:
+        """Return these scores as tables, by study, model and method."""
+        wanted = (_place(scope), variant, usual)
+        if wanted not in self._found:
+            tables: Tables = defaultdict(dict)
+            for (study, *predictor), scores in self._part(scope, variant, usual=usual).groupby(PREDICTOR):
+                tables[str(study)][tuple(map(str, predictor))] = score_table(scores)
+            self._found[wanted] = tables
+        return self._found[wanted]
+
+    @cached_property
+    def _held(self) -> dict[str, set[str]]:
+        """Data sets and methods of the records, of which there may be a million."""
+        return {column: set(self.records[column].unique()) for column in ("dataset", "method")}
 
     def _what_is_missing(self, scope: Scope, predictors: Sequence[str]) -> str:
         """Name the largest thing that is not there."""
         records = self.records
         if records.empty:
             return "the run has no records"
-        if scope["dataset"] not in set(records["dataset"]):
+        if scope["dataset"] not in self._held["dataset"]:
             return f"{title_of(scope['dataset'])} is not part of this run"
         part = self._matching(scope)
         if part.empty:
             return f"no records of {describe(scope)}"
         for predictor in predictors:
             model, method = split_predictor(predictor, scope)
-            if method not in set(records["method"]):
+            if method not in self._held["method"]:
                 return f"the {title_of_method(method)} predictor is not part of this run"
-            if model not in set(part["model"]):
+            if not (part["model"] == model).any():
                 return f"{title_of_model(model)} on {title_of(scope['dataset'])} is not part of this run"
             if not ((part["model"] == model) & (part["method"] == method)).any():
                 return f"no {title_of_model(model)} {title_of_method(method)} of {describe(scope, without='model')}"
@@ -225,17 +247,19 @@ def evidence_of_job(files: Any, config: Mapping[str, Any]) -> Evidence:
     return Evidence.of_files(read_records(files.records), config, covariates=covariates, **given)
 
 
-def _tables_by_study(part: pd.DataFrame, scope: Scope, predictors: Sequence[str]) -> dict[str, list[pd.DataFrame]]:
+def _place(scope: Scope) -> tuple[tuple[str, Any], ...]:
+    return tuple((key, scope[key]) for key in ("dataset", "regime", "epsilon", "labels") if key in scope)
+
+
+def _common(tables: Tables, scope: Scope, predictors: Sequence[str]) -> dict[str, list[pd.DataFrame]]:
     """Return the scores of each predictor over the entries that all have, of every study that has such."""
+    wanted = [split_predictor(predictor, scope) for predictor in predictors]
     found = {}
-    for study, scores in part.groupby("study"):
-        tables = []
-        for predictor in predictors:
-            model, method = split_predictor(predictor, scope)
-            tables.append(score_table(scores[(scores["model"] == model) & (scores["method"] == method)]))
-        common = _common_entries(tables)
-        if common[0].size:
-            found[str(study)] = common
+    for study, made in tables.items():
+        if all(predictor in made for predictor in wanted):
+            common = _common_entries([made[predictor] for predictor in wanted])
+            if common[0].size:
+                found[study] = common
     return found
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import expit
 
 from dams.least_squares import least_squares
-from dams.missingness import OpposingRates
 from dams.moments import Moments, relative_rates
+from dams.rates import OpposingRates
 
 Array = np.ndarray
 Scores = dict[str, float]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from dams.relative import RelativeMissingness
 from dams.two_files.reading import Pair
@@ -41,7 +41,7 @@ def presence_by_anchor(
     step = -(-len(X[0]) // ROWS)
     some = pair.X_source.iloc[::step]
     r, errors = relative.at(some), relative.standard_errors_at(some)
-    width = float(norm.ppf((1 + relative.confidence) / 2))
+    width = float(ndtri((1 + relative.confidence) / 2))
     shown = [np.column_stack([(x[:, places] != 0).any(axis=1) for places in parts.values()]) for x in X]
     firsts = [places[0] for places in parts.values()]
     rows = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from dams._rows import resolve_row_groups
 
@@ -96,7 +96,7 @@ def compare_on_labels(
     number = np.arange(n) if number is None else number
     gap = losses[adapted] - losses[source]
     error = _error(gap, number)
-    reach = float(student.ppf((1 + confidence) / 2, number.max())) * error
+    reach = float(stdtrit(number.max(), (1 + confidence) / 2)) * error
     return LabelTest(
         n=n,
         adapted=adapted,

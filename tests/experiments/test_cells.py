@@ -7,7 +7,7 @@ import pytest
 from dams.experiments import cells
 from dams.experiments.cells import build_cell, clean_table, sample_scenario, split_rows
 from dams.experiments.design import CellKey, Label
-from dams.missingness import FreeRates, NestedRates, OpposingRates
+from dams.rates import FreeRates, NestedRates, OpposingRates
 
 STRUCTURAL, LINEAR = Label("structural"), Label("random_linear")
 

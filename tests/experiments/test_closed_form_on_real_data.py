@@ -11,7 +11,7 @@ from dams.experiments.design import CellKey, Label
 from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS
 from dams.experiments.seeding import generator
-from dams.missingness import FreeRates, NestedRates
+from dams.rates import FreeRates, NestedRates
 
 pytestmark = pytest.mark.skipif(
     "DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name a folder with the UCI files"

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from reports import make_report
 
 from dams.experiments.records import as_records
 
@@ -88,6 +89,25 @@ def epsilon_records(make_records):
         for method in ("oracle", "closed_form", "source")
         for draw in range(3)
     )
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory):
+    """A whole run and its page, to be copied: its figures take seconds to draw."""
+    folder = tmp_path_factory.mktemp("small") / "run"
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture
+def run_with_page(small_run, tmp_path):
+    return shutil.copytree(small_run, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def run_without_page(run_with_page):
+    (run_with_page / "report.html").unlink()
+    return run_with_page
 
 
 @pytest.fixture(scope="module")

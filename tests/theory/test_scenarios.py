@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dams.datasets.synthetic import sample_confounded, sample_redundant
-from dams.missingness import OpposingRates, delete_at_random
+from dams.missingness import delete_at_random
+from dams.rates import OpposingRates
 from dams.theory.scenarios import exact_scores, scores_of
 
 SAMPLERS = {"redundant": sample_redundant, "confounded": sample_confounded}

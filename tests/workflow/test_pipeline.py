@@ -259,6 +259,6 @@ def test_a_python_that_a_shell_can_not_start_is_refused(project, tmp_path_factor
     folder = tmp_path_factory.mktemp("another space") / "project"
     folder.mkdir()
     another = type(project)(folder)
-    another.configure(configuration())
+    another.configure(configuration(models={"linear": {"draws": 1}}, methods=["oracle", "source"]))
     answer = another.run("results/tiny/records.csv")
     assert answer.returncode == 0, answer.stdout

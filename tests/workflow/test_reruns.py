@@ -6,6 +6,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from projects import Project
 
 from dams.report.verify import verify
 
@@ -28,6 +29,22 @@ def configuration(**changes):
     return run | changes
 
 
+@pytest.fixture(scope="module")
+def run_once(tmp_path_factory):
+    """A project in which all of that configuration was run."""
+    project = Project(tmp_path_factory.mktemp("finished"))
+    project.configure(configuration())
+    answer = project.run()
+    assert answer.returncode == 0, answer.stdout
+    return project
+
+
+@pytest.fixture
+def finished(run_once, tmp_path):
+    """A copy of it: Snakemake goes by contents and by times, which a copy keeps, and finds nothing to do."""
+    return Project(tmp_path, like=run_once)
+
+
 def planned(project, target=RECORDS):
     """Jobs of a dry run by rule."""
     answer = project.run(target, "--dry-run")
@@ -40,6 +57,10 @@ def planned(project, target=RECORDS):
 def made(project):
     answer = project.run(RECORDS)
     assert answer.returncode == 0, answer.stdout
+    return records_of(project)
+
+
+def records_of(project):
     return pd.read_csv(project.folder / RECORDS)
 
 
@@ -48,9 +69,8 @@ def edit(project, module):
         stream.write("\n# edited\n")
 
 
-def test_another_configuration_runs_what_it_changes(project):
-    project.configure(configuration())
-    first = made(project)
+def test_another_configuration_runs_what_it_changes(finished):
+    project, first = finished, records_of(finished)
     assert len(first) == 4 * 2
     assert planned(project) == {}
 
@@ -68,18 +88,15 @@ def test_another_configuration_runs_what_it_changes(project):
 
 
 def test_settings_of_the_uci_data_sets_leave_others_alone(project):
-    study = configuration()["studies"]["one"] | {"datasets": ["digits"]}
+    study = configuration()["studies"]["one"] | {"datasets": ["digits"], "models": {"linear": {"draws": 1}}}
     project.configure(configuration(studies={"one": study}))
     made(project)
     project.configure(configuration(studies={"one": study}, data_dir="elsewhere"))
     assert planned(project) == {}
 
 
-def test_an_edit_runs_what_rests_on_it(project):
-    project.configure(configuration())
-    made(project)
-    table = "results/tiny/tables/table1.csv"
-    assert project.run(table).returncode == 0
+def test_an_edit_runs_what_rests_on_it(finished):
+    project, table = finished, "results/tiny/tables/table1.csv"
     # A caption is no part of a table.
     products = project.folder / "dams/experiments/products.py"
     products.write_text(products.read_text(encoding="utf-8").replace("the oracle in grey", "the oracle grey"), "utf-8")
@@ -93,10 +110,8 @@ def test_an_edit_runs_what_rests_on_it(project):
     assert planned(project) == {"run_block": 2, "gather_records": 1}
 
 
-def test_what_was_deleted_of_a_finished_run_is_made_anew(project):
-    project.configure(configuration())
-    answer = project.run()
-    assert answer.returncode == 0, answer.stdout
+def test_what_was_deleted_of_a_finished_run_is_made_anew(finished):
+    project = finished
     results = project.folder / "results/tiny"
     ending = {"write_provenance": 1, "write_report": 1, "all": 1}
     for name, rule in {
@@ -114,9 +129,8 @@ def test_what_was_deleted_of_a_finished_run_is_made_anew(project):
     assert planned(project, "all") == {}
 
 
-def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(project):
-    project.configure(configuration())
-    first = made(project)
+def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(finished):
+    project, first = finished, records_of(finished)
     block = project.folder / "results/tiny/blocks/one/redundant-linear-0000.csv"
     content = block.read_bytes()
     block.write_bytes(content[: content.rindex(b"0.") + 4])
@@ -138,9 +152,8 @@ def altered(path):
     path.write_text(f"{content[:place]}9{content[place + 1 :]}", encoding="utf-8")
 
 
-def test_an_edited_result_is_neither_counted_nor_sealed(project):
-    project.configure(configuration())
-    assert project.run().returncode == 0
+def test_an_edited_result_is_neither_counted_nor_sealed(finished):
+    project = finished
     results = project.folder / "results/tiny"
     whole = verify(results)
     assert not whole.problems

@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
@@ -227,17 +228,26 @@ def memory(megabytes):
     return lambda wildcards, attempt: attempt * megabytes
 
 
-def code_of(rule, *modules):
-    """Digest of the modules behind a rule's script, and of the data that lie beside them.
+def code_of(rule, also=None):
+    """Digest of the modules behind a rule's script, and of the data that lie beside them; `also` names one more.
 
     Snakemake does not see that a package was edited; it sees that a parameter is another one. Were the files inputs, they
     would have to be marked as local, and without a shared file system Snakemake sends no job with local inputs anywhere.
+    A function, so that no modules are read for rules that a run has no job of.
     """
     if CHECKOUT:
         script = f"{CHECKOUT}/workflow/scripts/{rule}.py"
     else:
         script = workflow.source_path(f"../scripts/{rule}.py")
-    return digest_of_code(script, Path(dams.__file__).parents[1], also=modules)
+    return lambda wildcards: digest_once(script, also(wildcards) if also else None)
+
+
+@cache
+def digest_once(script, module):
+    """A run may have thousands of jobs with one script."""
+    return digest_of_code(
+        script, Path(dams.__file__).parents[1], also=[module] if module else []
+    )
 
 
 def module_of(wildcards):

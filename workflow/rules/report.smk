@@ -16,7 +16,7 @@ rule write_table:
     resources:
         mem_mb=memory(1000),
     params:
-        code=lambda wildcards: code_of("write_table", module_of(wildcards)),
+        code=code_of("write_table", also=module_of),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,
@@ -42,7 +42,7 @@ rule draw_figure:
     resources:
         mem_mb=memory(1000),
     params:
-        code=lambda wildcards: code_of("draw_figure", module_of(wildcards)),
+        code=code_of("draw_figure", also=module_of),
         output=lambda wildcards: OUTPUTS[wildcards.output].as_params(),
         bootstrap=RUN.bootstrap.model_dump(),
         seed=RUN.seed,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from dams.datasets.eicu.names import Size
 from dams.datasets.eicu.vitals import (
@@ -195,7 +195,7 @@ def _device() -> Episodic:
 
 
 def _numeric(rng: np.random.Generator, prefix: str, *, centre: float, presence: float) -> Episodic:
-    edges = centre * np.exp(rng.uniform(0.1, 0.5) * norm.ppf([0.0005, 0.2, 0.4, 0.6, 0.8, 0.9995]))
+    edges = centre * np.exp(rng.uniform(0.1, 0.5) * ndtri([0.0005, 0.2, 0.4, 0.6, 0.8, 0.9995]))
     return Episodic(
         prefix=prefix,
         levels=tuple(interval_labels(np.round(edges, 3 if centre < 5 else 1))),

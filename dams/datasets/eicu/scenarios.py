@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 from dams.datasets.eicu.catalogue import Catalogue
 from dams.datasets.eicu.names import Scenario as ScenarioName
 from dams.datasets.eicu.names import choose_mechanism, sets_rates
-from dams.missingness import FreeRates, NestedRates
+from dams.rates import FreeRates, NestedRates
 
 Array = np.ndarray
 

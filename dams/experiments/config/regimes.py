@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from dams.experiments.config.fields import Name, OneOrMore, Rate, Strict
-from dams.missingness import FreeRates, NestedRates, OpposingRates
+from dams.rates import FreeRates, NestedRates, OpposingRates
 
 # By these names tables know the symbols of regimes.
 KINDS = ("nested", "free", "opposing")

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from dams.datasets.csv_files import check_separator
 from dams.datasets.eicu.names import HOSPITALS, Scenario, Size, choose_mechanism
 from dams.experiments.beyond.names import DATASETS as BEYOND_DATASETS
 from dams.experiments.beyond.names import MECHANISMS
@@ -25,6 +24,13 @@ from dams.experiments.config.fields import (
 )
 
 
+def _check_separator(separator: str) -> str:
+    # Late, as pandas comes with it, which a configuration is read without.
+    from dams.datasets.csv_files import check_separator
+
+    return check_separator(separator)
+
+
 class CsvDataset(Strict):
     """A user's own table: a CSV file with one header line, and the types of the columns to use."""
 
@@ -32,7 +38,7 @@ class CsvDataset(Strict):
     numeric: list[str] = []
     binary: list[str] = []
     categorical: list[str] = []
-    separator: Annotated[str, AfterValidator(check_separator)] = ","
+    separator: Annotated[str, AfterValidator(_check_separator)] = ","
 
     @model_validator(mode="after")
     def _columns_are_typed_once(self) -> CsvDataset:

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.estimators.closed_form import ClosedFormRegressor
 from dams.estimators.filling import two_way_draws
+from dams.experiments.describe import describe_relative_missingness
 from dams.experiments.eicu.scores import Predicted, score_predictions
 from dams.experiments.seeding import generator
 from dams.least_squares import LinearFit, least_squares
@@ -243,21 +244,3 @@ def summarise_relative_missingness(frame: pd.DataFrame) -> pd.DataFrame:
     pairs = frame.groupby(["source", "target"], sort=False)
     rows = [{"source": s, "target": t, **describe_relative_missingness(features)} for (s, t), features in pairs]
     return pd.DataFrame(rows)
-
-
-def describe_relative_missingness(features: pd.DataFrame) -> dict[str, float]:
-    """Count the features, one per row, and give quartiles of r and shares of features.
-
-    `negative` is the share with r < 0, where the filter can't follow; `clearly_negative` and `clearly_positive` are
-    those whose whole interval lies on that side.
-    """
-    low, middle, high = features["r"].quantile([0.25, 0.5, 0.75])
-    return {
-        "features": len(features),
-        "r_lower_quartile": low,
-        "r_median": middle,
-        "r_upper_quartile": high,
-        "negative": (features["r"] < 0).mean(),
-        "clearly_negative": (features["upper"] < 0).mean(),
-        "clearly_positive": (features["lower"] > 0).mean(),
-    }

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dams._registry import load
-from dams.moments import Moments
+
+if TYPE_CHECKING:
+    from dams.moments import Moments
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,9 @@ class Sample:
     @cached_property
     def moments(self) -> Moments:
         """All that a linear model needs, made in one pass over the rows."""
+        # Late, as pandas comes with it: this module is read with every configuration, for the names of its models.
+        from dams.moments import Moments
+
         return Moments.of(self.X, self.Y)
 
     @property

@@ -18,7 +18,6 @@ from dams.report.claims.eicu import Eicu, EicuCohort, EicuRates
 from dams.report.claims.expectations import Expected, Leaf, Measurement, Node, Region, Scalar
 from dams.report.claims.printed import difference_from_print, gap_from_print
 from dams.report.evidence import Evidence, NotTestable
-from dams.report.outputs.error_against_distance import weighted_slopes
 from dams.report.scope import Scope, split_predictor, words_of
 from dams.stats import (
     Interval,
@@ -27,6 +26,7 @@ from dams.stats import (
     percentile_interval,
     resample_counts,
     small_sample_stretch,
+    weighted_slopes,
 )
 from dams.theory.scenarios import exact_scores
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from dams.datasets.registry import title_of
 from dams.report.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, VERMILION
@@ -86,7 +86,7 @@ def hospital_checks_figure(spread: pd.DataFrame) -> Figure:
     figure, axes = new_figure(1, 1, width=4.6, height=4.4)
     panel = axes[0, 0]
     levels = np.linspace(0, 4, 81)
-    panel.plot(levels, 2 * norm.sf(levels), color="0.35", linewidth=0.8, linestyle=":", label="chance alone")
+    panel.plot(levels, 2 * ndtr(-levels), color="0.35", linewidth=0.8, linestyle=":", label="chance alone")
     for (cohort, rows), line in zip(spread.groupby("cohort", sort=False), _LINES, strict=False):
         seen = rows[rows["share"] > 0]
         panel.plot(seen["level"], seen["share"], label=str(cohort), markevery=10, **line.options())

@@ -25,6 +25,7 @@ from dams.report.figures import (
 )
 from dams.report.summary import Bootstrap, in_display_order
 from dams.report.tables import REGIME_SYMBOLS
+from dams.stats import weighted_slopes
 
 # A draw of the rates, which all β and methods of a study share, with one kind of labels.
 DRAW = ["study", "dataset", "regime", "epsilon", "labels", "draw"]
@@ -171,10 +172,3 @@ def fit_line(points: pd.DataFrame, grid: np.ndarray, options: dict) -> tuple[np.
 def _weighted_lines(x: np.ndarray, y: np.ndarray, weights: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """One line per row of weights (which sum to 1), in closed form."""
     return (weights @ y)[:, None] + weighted_slopes(x, y, weights)[:, None] * (grid - (weights @ x)[:, None])
-
-
-def weighted_slopes(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Least-squares slope for each row of weights, which sum to 1; zero where x does not vary."""
-    mean_x, mean_y = weights @ x, weights @ y
-    variance = weights @ x**2 - mean_x**2
-    return np.where(variance > 1e-12, (weights @ (x * y) - mean_x * mean_y) / np.maximum(variance, 1e-12), 0.0)

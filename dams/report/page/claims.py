@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,14 +27,16 @@ _TOO_MANY_DRAWS = 100_000
 
 def claim_rows(claims: pd.DataFrame, findings: pd.DataFrame) -> list[dict[str, Any]]:
     """Give every claim the measurements that it rests on."""
+    measured = defaultdict(list)
+    for finding in rows_of(findings[findings["quantity"] != ""]):
+        measured[finding["id"]].append(finding)
     rows = []
     for claim in rows_of(claims):
-        own = findings[(findings["id"] == claim["id"]) & (findings["quantity"] != "")]
         closest = interval(*(claim[f"closest_{key}"] for key in ("value", "lower", "upper")))
         decided_by = to_decide(claim.get("closest_draws_to_decide", math.nan))
         expected = _expected(claim["closest_expected"])
         made = {"closest": closest, "closest_expected": expected, "to_decide": decided_by}
-        rows.append({**claim, **made, "findings": _finding_rows(own)})
+        rows.append({**claim, **made, "findings": _finding_rows(measured[claim["id"]])})
     return rows
 
 
@@ -70,11 +73,12 @@ def open_claims(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[dict[
     return groups
 
 
-def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
+def _finding_rows(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Write each measurement out and, unless all are exact, plot them on one scale."""
-    plotted = findings[findings["upper"] > findings["lower"]]
-    bounds = plotted[["lower", "upper", "at_least", "at_most"]].replace([math.inf, -math.inf], math.nan)
-    low, high = bounds.min().min(), bounds.max().max()
+    plotted = [row for row in findings if row["upper"] > row["lower"]]
+    bounds = [row[key] for row in plotted for key in ("lower", "upper", "at_least", "at_most")]
+    finite = [bound for bound in bounds if bound is not None and math.isfinite(bound)]
+    low, high = min(finite, default=math.nan), max(finite, default=math.nan)
     return [
         {
             **row,
@@ -82,5 +86,5 @@ def _finding_rows(findings: pd.DataFrame) -> list[dict[str, Any]]:
             "measured": interval(row["value"], row["lower"], row["upper"]),
             "plot": interval_plot(row, low, high) if row["upper"] > row["lower"] else "",
         }
-        for row in rows_of(findings)
+        for row in findings
     ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pandas as pd
 import yaml
+from jinja2 import Template
 from markupsafe import Markup
 
 from dams._files import damaged, whole_file
@@ -19,7 +21,7 @@ from dams.experiments.digests import write_digests
 from dams.experiments.methods import METHODS
 from dams.experiments.products import PARTS, RAW, SETTINGS, digests_of, file_of
 from dams.report.claims.comparison import AGREES, EXPLAINED, compare, unlike_table1
-from dams.report.claims.verdicts import Verdict, check_claims, read_claims
+from dams.report.claims.verdicts import Claim, Verdict, check_claims, read_claims
 from dams.report.page.blame import make_or_blame
 from dams.report.page.claims import KINDS, claim_rows, open_claims
 from dams.report.page.contents import (
@@ -88,14 +90,11 @@ def page_of(run: RunFolder, raw: Iterable[str | Path]) -> str:
 
 def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
     """Return the page."""
-    environment = make_environment(HERE)
-    environment.filters |= {"number": number, "mathematics": mathematics}
-    environment.globals |= {"chip": chip, "file_of": file_of}
     outputs, _ = outputs_of(run)
     claims, findings = check_or_read_claims(run)
     comparison = check_or_read_comparison(run)
     summary = _summary(run)
-    return environment.get_template("page.html.jinja").render(
+    return _template().render(
         name=run.config.get("name", run.folder.name),
         # A run of hospitals alone has nothing to say of the paper's claims and numbers.
         paper=run.run is None or bool(run.run.studies),
@@ -128,11 +127,25 @@ def render(run: RunFolder, raw: Mapping[str, Path]) -> str:
     )
 
 
+# Once: to find a damaged file, a page is tried without one half of the files after the other.
+@cache
+def _template() -> Template:
+    environment = make_environment(HERE)
+    environment.filters |= {"number": number, "mathematics": mathematics}
+    environment.globals |= {"chip": chip, "file_of": file_of}
+    return environment.get_template("page.html.jinja")
+
+
+@cache
+def _paper_claims() -> list[Claim]:
+    return read_claims()
+
+
 def check_or_read_claims(run: RunFolder) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Take the claims as the run checked them; check them now where it did not come so far."""
     claims, findings = run.table("claims"), run.table("findings")
     if claims is None or findings is None:
-        return check_claims(run.evidence, read_claims())
+        return check_claims(run.evidence, _paper_claims())
     for name, table, wanted in (("claims", claims, "kind"), ("findings", findings, "quantity")):
         if not {"id", wanted} <= set(table.columns):
             found = ", ".join(map(str, table.columns))
@@ -248,7 +261,7 @@ def _shown(run: RunFolder, item: Item) -> Shown:
 def _parts(run: RunFolder) -> dict[str, dict[str, Any]]:
     """Show the parts with folders of their own, and what the two-way adjustment gains wherever it was fitted."""
     shown = {part: [_shown(run, _marked(run, part, item)) for item in items] for part, items in parts_of(run).items()}
-    if "two_way" in set(run.records["method"]):
+    if (run.records["method"] == "two_way").any():
         shown.setdefault("two_way", []).append(_two_way(run))
     return {
         name: {"name": part.name, "title": part.title, "paragraphs": part.paragraphs, "items": shown[name]}

@@ -14,7 +14,7 @@ from pydantic import Field
 from dams.datasets.registry import is_scenario
 from dams.experiments.config.fields import Strict
 from dams.experiments.design import Sampler
-from dams.missingness import FreeRates, NestedRates
+from dams.rates import FreeRates, NestedRates
 
 PAPER = Path(__file__).parent
 CLAIMS = PAPER / "claims.yaml"

@@ -10,7 +10,7 @@ from dams.experiments.methods import METHODS
 from dams.experiments.models import MODELS, Draws, Sample, linear, mlp, xgboost
 from dams.experiments.run import run_block
 from dams.least_squares import least_squares
-from dams.missingness import OpposingRates
+from dams.rates import OpposingRates
 
 ENGINES = {"linear": linear.errors, "xgboost": xgboost.errors, "mlp": mlp.errors, "mlp, sklearn": mlp.errors_sklearn}
 engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)

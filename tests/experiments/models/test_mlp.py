@@ -14,7 +14,7 @@ from dams.experiments.design import CellKey, Label
 from dams.experiments.models import Draws, Sample, mlp
 from dams.experiments.models.batched_mlp import DEFAULTS, Settings, Stopping, row_orders, train_networks
 from dams.experiments.models.networks import CHUNK, Networks
-from dams.missingness import NestedRates, OpposingRates
+from dams.rates import NestedRates, OpposingRates
 
 H = DEFAULTS.hidden_units
 

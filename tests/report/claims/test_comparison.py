@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from reports import evidence_in, make_folder, write_comparison
+from reports import evidence_in, write_comparison
 
 from dams._files import write_json
 from dams.experiments.records import write_csv
@@ -189,9 +189,8 @@ def test_another_cohort_is_not_held_against_the_paper(tmp_path):
     assert (found()["status"], found()["errata"]) == ("", "")
 
 
-def test_numbers_of_another_study_than_table1_are_told(tmp_path):
+def test_numbers_of_another_study_than_table1_are_told(run_without_page, tmp_path):
     """The study in the table may have other settings, or fewer repeats, than the one that is compared."""
-    make_folder(tmp_path)
     words = "on Thyroid not the one in table 1"
     page = write_page(tmp_path).read_text(encoding="utf-8")
     assert words not in page and "<small>0.251</small>" in page

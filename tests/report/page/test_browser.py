@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from browsing import CONTRAST, needs_browser, start_browser, visitor
-from reports import make_report
 
 pytestmark = needs_browser
 
@@ -14,8 +13,8 @@ WIDTHS = (320, 375, 800, 1280)
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    return make_report(tmp_path_factory.mktemp("run")).as_uri()
+def url(small_run):
+    return (small_run / "report.html").as_uri()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import os
 
-from reports import CONFIG, make_folder
+from reports import CONFIG
 
 from dams._files import write_json
 from dams.report.page.closing import closing_words
@@ -43,8 +43,7 @@ def test_no_failures_no_note(tmp_path):
     assert "failed" not in closing_words(tmp_path)
 
 
-def test_what_an_earlier_configuration_asked_for_is_not_listed(tmp_path):
-    make_folder(tmp_path)
+def test_what_an_earlier_configuration_asked_for_is_not_listed(run_without_page, tmp_path):
     write(tmp_path, "tables/intervals_adult.csv", "tables/stated_labels.csv")
     words = closing_words(tmp_path)
     assert "  tables/   table1\n" in words
@@ -52,8 +51,7 @@ def test_what_an_earlier_configuration_asked_for_is_not_listed(tmp_path):
     assert f"  figures/  {figures}\n" in words
 
 
-def test_only_the_page_of_this_run_is_named(tmp_path):
-    make_folder(tmp_path)
+def test_only_the_page_of_this_run_is_named(run_without_page, tmp_path):
     write(tmp_path, "report.html")
     assert f"Report: {tmp_path / 'report.html'}" in closing_words(tmp_path)
     # The run came to its end again since, or has yet to: the page is of one before.

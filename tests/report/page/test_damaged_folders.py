@@ -1,26 +1,17 @@
 """A results folder with any one file damaged: a page, or a sentence that names the file."""
 
 import os
-import shutil
 from random import Random
 
 import pytest
 from damage import damage
-from reports import make_folder
 
 from dams.cli import main
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole") / "small"
-    make_folder(folder)
-    return folder
-
-
 @pytest.fixture
-def folder(whole, tmp_path):
-    return shutil.copytree(whole, tmp_path / "small", dirs_exist_ok=True)
+def folder(run_without_page):
+    return run_without_page
 
 
 # Columns of pandas that hold no value any more make it warn, where they held text before.

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
-from reports import CONFIG, evidence_in, make_folder, make_records, make_report, write_block, write_claims
+from reports import CONFIG, evidence_in, make_folder, make_records, write_block, write_claims
 
 from dams.cli import main
 from dams.experiments.records import write_csv
@@ -58,10 +58,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    make_report(folder)
-    return folder
+def folder(small_run, tmp_path_factory):
+    return shutil.copytree(small_run, tmp_path_factory.mktemp("page") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +154,8 @@ def test_an_interrupted_run_has_a_page_that_names_what_is_missing(tmp_path, caps
 
 
 @pytest.fixture
-def changed(tmp_path):
+def changed(run_without_page, tmp_path):
     """A whole run, then the start of one with another configuration; a function that says how it differs."""
-    make_folder(tmp_path)
     for name in ("tables/paired_differences.html", "diagnostics/hospital_verdicts.csv", "diagnostics/verdicts.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("verdict\nUCAR rejected\n")
@@ -257,9 +254,8 @@ def test_a_folder_without_a_configuration_still_has_a_page(tmp_path, capsys):
     assert "The configuration of this run is not known" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_page_is_not_replaced_by_one_without_records(tmp_path, capsys):
+def test_a_page_is_not_replaced_by_one_without_records(run_with_page, tmp_path, capsys):
     """A clone of the project has a finished run without what its page was made of."""
-    make_report(tmp_path)
     run = RunFolder(tmp_path)
     block = write_block(tmp_path, run.blocks[-1], run.records)
     for name in ("findings.csv", "records.csv"):
@@ -324,8 +320,7 @@ def test_how_many_draws_would_decide_is_rounded_and_has_an_end(draws, told):
         ("claims.csv", 0, "claims.csv is damaged: No columns to parse from file."),
     ],
 )
-def test_a_damaged_file_is_named_and_the_page_is_left(tmp_path, capsys, file, size, message):
-    make_report(tmp_path)
+def test_a_damaged_file_is_named_and_the_page_is_left(run_with_page, tmp_path, capsys, file, size, message):
     before = (tmp_path / "report.html").read_bytes()
     content = (tmp_path / file).read_bytes()
     (tmp_path / file).write_bytes(b"[1]" if size is None else content[:size])
