@@ -166,7 +166,7 @@ def what_to_do(shares: pd.DataFrame, seen: dict[str, Any]) -> str:
     explained = surely > 0 and best == "anchored" and seen["rejected_given_age"] < UNSEEN
     if warned >= SEEN and not explained:
         # Nothing that is seen without labels tells this from a shift under which the same method does harm.
-        helps = f"{title[0].upper()}{title[1:]} helps here{part}." if surely > 0 else "Nothing helps here for sure."
+        helps = f"Best here{part}: {title}." if surely > 0 else "Nothing helps here for sure."
         return f"check_ucar warns: label some target rows before adapting. {helps}"
     first = f"Adapt{part}: {title}." if surely > 0 else "Keep the source predictor."
     if warned >= SEEN:

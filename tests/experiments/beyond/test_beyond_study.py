@@ -172,7 +172,7 @@ def test_what_the_diagnostics_saw_is_counted():
             {"closed_form": 0.1, "anchored": 0.05},
             1.0,
             1.0,
-            "check_ucar warns: label some target rows before adapting. Closed form helps here, in part.",
+            "check_ucar warns: label some target rows before adapting. Best here, in part: closed form.",
         ),
         (
             {"closed_form": -0.1, "anchored": -0.2},
