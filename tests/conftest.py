@@ -2,7 +2,7 @@
 
 import os
 
-# One thread per worker: pytest-xdist has a worker per core, and threads of two workers wait for each other in loops.
+# One thread per worker: threads of two workers on one core wait for each other in loops.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -16,6 +16,12 @@ from dams.experiments.models import Sample
 settings.register_profile("repeat", derandomize=True)
 settings.register_profile("search", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One worker more than cores: those that run Snakemake, a browser or pip spend a tenth of their time waiting."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items):
