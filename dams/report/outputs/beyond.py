@@ -59,10 +59,11 @@ def advice_table(advice: pd.DataFrame) -> Table:
             found += [Entry(f"{row[f'risk_error{end}']:.3f}"), Entry(as_percent(row[f"risk_right{end}"]))]
         return found
 
-    heads: list[tuple[str, ...]] = [("What to do",)]
-    heads += [("check_ucar", finds) for finds in ("rejects", "rejects given age", "other population")]
-    for given in ("", " given age"):
-        heads += [(f"target_risk{given}", "error"), (f"target_risk{given}", "choice is right")]
+    # Lines of a few letters each, so that all columns fit a page.
+    heads: list[tuple[str, ...]] = [("What to do",), ("check_ucar", "rejects"), ("check_ucar", "rejects", "given age")]
+    heads += [("check_ucar", "other", "population")]
+    for given in ((), ("given age",)):
+        heads += [("target_risk", "error", *given), ("target_risk", "choice", "is right", *given)]
     return Table(
         title="What to do, and what can be seen without target labels",
         heads=heads,
