@@ -56,13 +56,12 @@ def advice_table(advice: pd.DataFrame) -> Table:
         found = [Entry(row["to_do"], words=True)]
         found += [Entry(as_percent(row[key])) for key in ("rejected", "rejected_given_age", "population_differs")]
         for end in ("", "_given_age"):
-            found += [Entry(f"{row[f'risk_error{end}']:.3f}"), Entry(as_percent(row[f"risk_right{end}"]))]
+            found.append(Entry(f"{row[f'risk_error{end}']:.3f}", f"{as_percent(row[f'risk_right{end}'])} right"))
         return found
 
-    heads: list[tuple[str, ...]] = [("What to do",)]
-    heads += [("check_ucar", finds) for finds in ("rejects", "rejects given age", "other population")]
-    for given in ("", " given age"):
-        heads += [(f"target_risk{given}", "error"), (f"target_risk{given}", "choice is right")]
+    # Lines of a few letters each, so that all columns fit a page.
+    heads: list[tuple[str, ...]] = [("What to do",), ("check_ucar", "rejects"), ("check_ucar", "rejects", "given age")]
+    heads += [("check_ucar", "other", "population"), ("target_risk", "error"), ("target_risk", "error", "given age")]
     return Table(
         title="What to do, and what can be seen without target labels",
         heads=heads,
@@ -70,8 +69,9 @@ def advice_table(advice: pd.DataFrame) -> Table:
         data=advice,
         notes=[
             RULE,
-            "target_risk: mean distance of its estimate from the truth, in Var(Y). Its choice among source, filter, "
-            f"two-way and closed form is right if it loses less than {as_percent(TOLERANCE)} of the gap on the best; "
+            "target_risk: mean distance of its estimate from the truth, in Var(Y), and how often its choice is right. "
+            "That among source, filter, two-way and closed form is right if it loses less than "
+            f"{as_percent(TOLERANCE)} of the gap on the best; "
             "given age, the closed form with anchors is among them.",
         ],
     )
