@@ -35,13 +35,18 @@ def warn_of_codes(X: Any, names: Sequence[Any] | None, always: Array) -> None:
     0 … k, k from 2 to 15. Integers must also be each at least a third as frequent as if all were equally so, and not
     ever rarer from 0 on: counts thin out, codes do not. Codes 1 … k with 0 for what is lost look the same.
     """
-    columns = [j for j in _candidates(X) if not always[j] and _is_coded(_column(X, j))]
+    columns = [j for j in _candidates(X) if not always[j] and is_coded(_column(X, j))]
     if columns:
-        warn_user(
-            f"The whole numbers from 0 on in {describe_columns(np.array(columns), names)} look like codes of "
-            "categories, of which code 0 counts as lost: one-hot encode them (pandas.get_dummies), or ignore this if "
-            "they are counts, or if 0 does stand for what is lost."
-        )
+        warn_user(describe_codes(columns, names))
+
+
+def describe_codes(columns: Sequence[int], names: Sequence[Any] | None) -> str:
+    """Return the doubt about columns that look like codes of categories."""
+    return (
+        f"The whole numbers from 0 on in {describe_columns(np.array(columns), names)} look like codes of "
+        "categories, of which code 0 counts as lost: one-hot encode them (pandas.get_dummies), or ignore this if "
+        "they are counts, or if 0 does stand for what is lost."
+    )
 
 
 def _candidates(X: Any) -> list[int]:
@@ -55,7 +60,8 @@ def _column(X: Any, j: int) -> Any:
     return X.iloc[:, j] if isinstance(X, pd.DataFrame) else X[:, j]
 
 
-def _is_coded(column: Any) -> bool:
+def is_coded(column: Any) -> bool:
+    """Return whether a column of whole numbers, or of categories, looks like codes."""
     numbers = np.asarray(column, dtype=float)
     if numbers.min(initial=0) < 0 or numbers.max(initial=0) > MOST_CODES:
         return False

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from dams.estimators._doubts import warn_of_codes
+from dams.estimators._doubts import describe_codes, is_coded
 from dams.relative import RelativeMissingness
 from dams.two_files.naming import as_option, listed
 from dams.two_files.reading import Pair
@@ -32,13 +31,14 @@ def notes_on(pair: Pair) -> list[str]:
 
 
 def _notes_on_codes(pair: Pair) -> list[str]:
-    """Return the doubt about whole numbers, be they floats, that look like codes of categories."""
-    X = pair.X_source.drop(columns=pair.always_recorded)
-    whole = [name for name in X.columns if (X[name].to_numpy() % 1 == 0).all()]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warn_of_codes(X[whole].astype(np.int64), whole, np.zeros(len(whole), dtype=bool))
-    return [str(warning.message) for warning in caught]
+    """Return the doubt about whole numbers, be they floats, that look like codes of categories; a column at a time."""
+    X, known = pair.X_source, set(pair.always_recorded)
+    coded = [j for j, name in enumerate(X.columns) if name not in known and _is_coded(X.iloc[:, j].to_numpy())]
+    return [describe_codes(coded, list(X.columns))] if coded else []
+
+
+def _is_coded(values: np.ndarray) -> bool:
+    return bool((values % 1 == 0).all()) and is_coded(values)
 
 
 def notes_on_unseen(unseen: Mapping[str, Mapping[str, int]], file: str) -> list[str]:
