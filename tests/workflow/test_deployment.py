@@ -30,10 +30,10 @@ use rule * from dams
 """
 
 
-def configuration():
-    """A scenario and a real table, each in seconds."""
+def configuration(*datasets):
+    """Studies of seconds."""
     study = {
-        "datasets": ["redundant", "digits"],
+        "datasets": list(datasets),
         "rows": 60,
         "regimes": [{"kind": "free"}],
         "models": {"linear": {"draws": 2}},
@@ -46,7 +46,7 @@ def configuration():
 def test_a_working_directory_elsewhere(project, tmp_path_factory):
     """By -d, by -s from there; files of the user's are looked for there, those of the workflow beside it."""
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    project.configure(configuration())
+    project.configure(configuration("redundant", "digits"))
     (elsewhere / "run.yaml").write_text((project.folder / "run.yaml").read_text())
     answer = project.run(RECORDS, "--directory", str(elsewhere))
     assert answer.returncode == 0, answer.stdout
@@ -65,10 +65,13 @@ def test_a_working_directory_elsewhere(project, tmp_path_factory):
 
 
 def test_a_module_and_storage_give_the_same_bytes(project, tmp_path_factory):
-    """Snakemake's own report of the first, made without a network, holds the captions of the manifest."""
-    project.configure(configuration())
+    """Snakemake's own report of the first, made without a network, holds the captions of the manifest.
+
+    A real table: it passes through every rule that a scenario does, and is handed from job to job.
+    """
+    project.configure(configuration("digits"))
     larger = tmp_path_factory.mktemp("larger")
-    (larger / "mine.yaml").write_text(yaml.safe_dump({"adaptation": configuration()}))
+    (larger / "mine.yaml").write_text(yaml.safe_dump({"adaptation": configuration("digits")}))
     (larger / "Snakefile").write_text(MODULE.format(snakefile=project.folder / "workflow/Snakefile"))
     command = project.command("all") | {"cwd": larger}
     command["args"] = [word for word in command["args"] if word not in ("--configfile", "run.yaml")]
@@ -104,8 +107,7 @@ def test_a_module_and_storage_give_the_same_bytes(project, tmp_path_factory):
 def test_a_module_may_have_a_prefix_and_other_names_for_rules(project, tmp_path_factory):
     """Tables of the user's own then lie below the prefix too."""
     larger = tmp_path_factory.mktemp("larger")
-    run = configuration() | {"datasets": {"mine": {"path": "mine.csv", "numeric": ["age"]}}}
-    run["studies"]["one"] |= {"datasets": ["mine"]}
+    run = configuration("mine") | {"datasets": {"mine": {"path": "mine.csv", "numeric": ["age"]}}}
     (larger / "mine.yaml").write_text(yaml.safe_dump({"adaptation": run}))
     module = MODULE.format(snakefile=project.folder / "workflow/Snakefile")
     module = module.replace("    config:\n", '    prefix:\n        "sub"\n    config:\n').replace(

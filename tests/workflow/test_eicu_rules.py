@@ -7,6 +7,7 @@ import time
 
 import pandas as pd
 import pytest
+from projects import Project
 
 from dams.datasets.eicu.simulator import simulate_eicu
 from dams.report.page.contents import data_sources
@@ -19,9 +20,10 @@ RESULTS = "results/own"
 SCORES = f"{RESULTS}/eicu/scores.csv"
 
 
-@pytest.fixture
-def own(project):
+@pytest.fixture(scope="module")
+def with_files(tmp_path_factory):
     """A project with a simulated cohort in the place of the user's own files."""
+    project = Project(tmp_path_factory.mktemp("files"))
     simulate_eicu(project.folder / FOLDER, size="test", random_state=3)
     study = {
         "datasets": ["redundant"],
@@ -35,12 +37,23 @@ def own(project):
     return project
 
 
-def test_a_simulated_cohort_is_called_so_wherever_it_lies(own):
-    targets = [f"{RESULTS}/{name}" for name in ("eicu/performance.md", "claims.csv", "comparison.csv")]
-    answer = own.run(*targets, cores=2)
-    assert answer.returncode == 0, answer.stdout
+@pytest.fixture
+def own(with_files, tmp_path):
+    return Project(tmp_path, like=with_files)
 
-    results = own.folder / RESULTS
+
+@pytest.fixture(scope="module")
+def finished(with_files, tmp_path_factory):
+    """All that is made of these files but for the page."""
+    project = Project(tmp_path_factory.mktemp("finished"), like=with_files)
+    targets = [f"{RESULTS}/{name}" for name in ("eicu/performance.md", "claims.csv", "comparison.csv")]
+    answer = project.run(*targets, cores=2)
+    assert answer.returncode == 0, answer.stdout
+    return project
+
+
+def test_a_simulated_cohort_is_called_so_wherever_it_lies(finished):
+    results = finished.folder / RESULTS
     cohort = json.loads((results / "eicu/cohort.json").read_text(encoding="utf-8"))
     assert cohort["simulated"] is True and set(cohort["hospitals"]) == {"H1", "H2"}
     for name in ("performance", "features"):
@@ -54,9 +67,8 @@ def test_a_simulated_cohort_is_called_so_wherever_it_lies(own):
     assert row["what"] == "simulated cohort"
 
 
-def test_files_that_changed_are_read_again(own):
-    answer = own.run(SCORES, cores=2)
-    assert answer.returncode == 0, answer.stdout
+def test_files_that_changed_are_read_again(finished, tmp_path):
+    own = Project(tmp_path, like=finished)
     assert "Nothing to be done" in own.run(SCORES, "--dry-run").stdout
     # Overwritten in place, so that no folder changes.
     population = own.folder / FOLDER / "FIDDLE_eicu/population/mortality_48h.csv"

@@ -47,7 +47,11 @@ def finished(run_once, tmp_path):
 
 def planned(project, target=RECORDS):
     """Jobs of a dry run by rule."""
-    answer = project.run(target, "--dry-run")
+    return jobs_of(project.run(target, "--dry-run"))
+
+
+def jobs_of(answer):
+    """Jobs that Snakemake lists before it runs them, or would, by rule."""
     assert answer.returncode == 0, answer.stdout
     counts = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", answer.stdout, re.MULTILINE)}
     assert counts or "Nothing to be done" in answer.stdout, answer.stdout
@@ -76,8 +80,8 @@ def test_another_configuration_runs_what_it_changes(finished):
 
     # The files keep their names.
     project.configure(configuration(seed=2))
-    assert planned(project) == {"run_block": 2, "gather_records": 1}
-    assert made(project)["score"].ne(first["score"]).all()
+    assert jobs_of(project.run(RECORDS)) == {"run_block": 2, "gather_records": 1}
+    assert records_of(project)["score"].ne(first["score"]).all()
 
     # Fewer and larger jobs, under the name of the first: all rows are there, and as they were.
     project.configure(configuration(block_size={"linear": 4}))
@@ -114,16 +118,20 @@ def test_what_was_deleted_of_a_finished_run_is_made_anew(finished):
     project = finished
     results = project.folder / "results/tiny"
     ending = {"write_provenance": 1, "write_report": 1, "all": 1}
-    for name, rule in {
+    # No job of these needs another of them, so that each is there for its own file alone.
+    made_by = {
         "tables/table1.tex": "write_table",
         "figures/published_against_measured.pdf": "compare_with_paper",
         "claims.csv": "check_claims",
         "diagnostics/verdicts.csv": "diagnose_cells",
-        "provenance.json": "write_provenance",
-    }.items():
-        (results / name).rename(results / "deleted")
-        assert planned(project, "all") == ending | {rule: 1}
-        (results / "deleted").rename(results / name)
+    }
+    deleted = project.folder / "deleted"
+    for names, rules in ((list(made_by), made_by.values()), (["provenance.json"], ["write_provenance"])):
+        for number, name in enumerate(names):
+            (results / name).rename(deleted.with_suffix(f".{number}"))
+        assert planned(project, "all") == ending | dict.fromkeys(rules, 1)
+        for number, name in enumerate(names):
+            deleted.with_suffix(f".{number}").rename(results / name)
     # Blocks have served once they are gathered.
     shutil.rmtree(results / "blocks")
     assert planned(project, "all") == {}
@@ -140,8 +148,8 @@ def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(finished):
     assert "Delete the file and run again." in answer.stdout
     assert "`dams report results/tiny` makes a report of what there is; running again goes on" in answer.stdout
     block.unlink()
-    assert planned(project) == {"run_block": 1, "gather_records": 1}
-    pd.testing.assert_frame_equal(made(project), first)
+    assert jobs_of(project.run(RECORDS)) == {"run_block": 1, "gather_records": 1}
+    pd.testing.assert_frame_equal(records_of(project), first)
     assert block.read_bytes() == content
 
 
