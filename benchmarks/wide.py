@@ -1,6 +1,6 @@
 """Wide sparse tables: time and memory of the closed form and of `check_ucar`, beside `Ridge` on the same source rows.
 
-python -m benchmarks.wide [--rows N] [--columns N] [--repeats N] [--csv FILE] [--toy]
+python -m benchmarks.wide [--rows N] [--columns N] [--repeats N] [--tables NAME ...] [--csv FILE] [--toy]
 
 Each measurement has a process of its own, which reads its tables from a file: processor seconds, those of `Ridge` of
 scikit-learn on the same source in turn with them, and peak memory above that with both tables loaded. Tables have
@@ -98,16 +98,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=200_000, help="rows of each domain")
     parser.add_argument("--columns", type=int, default=2_000)
     parser.add_argument("--repeats", type=int, default=5, help="of the closed form, in turn with `Ridge`")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES), metavar="NAME")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     # More columns than are taken for narrow.
-    toy = {"rows": 8_000, "columns": 720, "repeats": 1}
+    toy = {"rows": 8_000, "columns": 720, "repeats": 1, "tables": ["flags"]}
     arguments = read_arguments(parser, argv, csv="write the table", **toy)
     if arguments.one:
         folder, what, repeats = arguments.one
         print(*measure(Path(folder), what, int(repeats)))
         return
     table = []
-    for name in TABLES:
+    for name in arguments.tables:
         with TemporaryDirectory() as folder:
             save_tables(Path(folder), name, arguments.rows, arguments.columns)
             for what in ("closed form", "check_ucar"):

@@ -41,16 +41,20 @@ class FoldedRows:
         self._held = [X[rows] for rows in self.rows] if sparse.issparse(X) else None
         self.n = X.shape[0]
         self.sizes = np.array([len(rows) for rows in self.rows])
-        means, counts, labels, cross, together = [], [], [], [], []
+        means, counts, labels, cross, together, variances = [], [], [], [], [], []
         for fold, rows in enumerate(self.rows):
             held = self.fold(fold)
             means.append(np.ones(len(rows)) @ held / len(rows))
             counts.append(self.columns.count_recorded(held))
             together.append(_lost_together(held, self.columns.groups))
+            variances.append(_variances(held, means[-1]))
             if Y is not None:
                 labels.append(Y[rows].mean(axis=0))
-                cross.append(held.T @ (Y[rows] - labels[-1]) / len(rows))
+                centred = Y[rows] - labels[-1]
+                # The mean was rounded, and what is left of it counts as often as a column's mean is large.
+                cross.append(held.T @ centred / len(rows) - np.outer(means[-1], centred.mean(axis=0)))
         self.means, self.counts, self.together = np.array(means), np.array(counts), together
+        self.variances = np.array(variances)
         self.label_means, self.cross = np.array(labels), np.array(cross)
         self.mean = self.sizes @ self.means / self.n
 
@@ -83,11 +87,13 @@ class FoldedRows:
 
     def cross_without(self) -> Array:
         """Cov(X, Y) without each fold, or E[XᵀY], (d, folds, k)."""
-        # Labels are centred first: their mean may be large beside their spread.
-        labels = self.label_means - (self.label_mean if self.intercept else 0)
-        out = self.without(self.cross + self.means[:, :, None] * labels[:, None, :])
+        means, labels = self.means, self.label_means
         if self.intercept:
-            out -= self.means_without[:, :, None] * self.without(labels)[:, None, :]
+            # Centred first: means may be large beside the spread.
+            means, labels = means - self.mean, labels - self.label_mean
+        out = self.without(self.cross + means[:, :, None] * labels[:, None, :])
+        if self.intercept:
+            out -= self.without(means)[:, :, None] * self.without(labels)[:, None, :]
         return out.transpose(1, 0, 2)
 
     @cached_property
@@ -97,8 +103,25 @@ class FoldedRows:
 
     def cross_whole(self) -> Array:
         """Cov(X, Y) of all rows, or E[XᵀY], (d, k)."""
-        shifted = self.label_means - (self.label_mean if self.intercept else 0)
-        return np.einsum("f,fdk->dk", self.sizes / self.n, self.cross + self.means[:, :, None] * shifted[:, None, :])
+        means, labels = self.means, self.label_means
+        if self.intercept:
+            means, labels = means - self.mean, labels - self.label_mean
+        return np.einsum("f,fdk->dk", self.sizes / self.n, self.cross + means[:, :, None] * labels[:, None, :])
+
+    def diagonal_whole(self) -> Array:
+        """Variances of all rows, or second moments without an intercept, (d,)."""
+        return self.sizes @ (self.variances + np.square(self.means - self._centre)) / self.n
+
+    def diagonal_without(self) -> Array:
+        """The same without each fold, (folds, d)."""
+        gaps = self.means - self._centre
+        out = self.without(self.variances + np.square(gaps))
+        return out - np.square(self.without(gaps)) if self.intercept else out
+
+    @property
+    def _centre(self) -> Array:
+        """What second moments are taken about."""
+        return self.mean if self.intercept else np.zeros_like(self.mean)
 
     def together_whole(self) -> Any:
         """E[x_i x_j] of columns that are lost together, of all rows."""
@@ -112,7 +135,7 @@ class FoldedRows:
         """Second moments without each fold, times a block."""
         total = (self.second @ V.reshape(len(V), -1)).reshape(V.shape)
         out = np.empty_like(V)
-        centre = self.mean if self.intercept else np.zeros_like(self.mean)
+        centre = self._centre
         for fold, (size, mean) in enumerate(zip(self.sizes, self.means_without, strict=True)):
             left, rows = self.n - size, self.fold(fold)
             predicted = rows @ V[:, fold] - centre @ V[:, fold]
@@ -126,6 +149,18 @@ class FoldedRows:
         """X v of the rows of a fold, centred if there is an intercept; (rows, columns of V)."""
         predicted = np.asarray(self.fold(fold) @ V)
         return predicted - predicted.mean(axis=0) if self.intercept else predicted
+
+
+def _variances(X: Any, mean: Array) -> Array:
+    """Var(x_j) about a mean, (d,): E[x²] − E[x]² would lose the digits that E[x]² has over it."""
+    n, d = X.shape
+    if not sparse.issparse(X):
+        gaps = X - mean
+        return np.einsum("ij,ij->j", gaps, gaps) / n
+    X = canonical_csr(X)
+    recorded = np.bincount(X.indices, minlength=d)
+    squares = np.bincount(X.indices, np.square(X.data - mean[X.indices]), minlength=d)
+    return (squares + (n - recorded) * np.square(mean)) / n
 
 
 def _lost_together(X: Any, groups: Array | None) -> Any:

@@ -102,7 +102,7 @@ class _Fits:
         self._cache: dict[Candidate, tuple[Array, Array]] = {}  # coefficients that other candidates use
         counts = source.counts.sum(axis=0), target.counts.sum(axis=0)
         self.variance = variance_of_r(r, counts, (source.n, target.n))
-        self.there = _diagonal(target, target.together_whole(), target.mean)
+        self.there, self.there_without = target.diagonal_whole(), target.diagonal_without()
         self.cross, self.together = source.cross_whole(), source.together_whole()
         # Without each fold: r, its variance, and what is lost together.
         q = [side.counts.sum(axis=0) - side.counts for side in (source, target)]
@@ -112,13 +112,6 @@ class _Fits:
         self.variance_without = variance_of_r(self.r_without, (q[0], q[1]), (n[0], n[1]))
         self.cross_without = source.cross_without()
         self.together_without = [source.together_without(f, self.together) for f in range(len(source.sizes))]
-        whole = target.together_whole()
-        self.there_without = np.array(
-            [
-                _diagonal(target, target.together_without(f, whole), target.means_without[f])
-                for f in range(len(target.sizes))
-            ]
-        )
 
     def theta(self, caution: float) -> Array:
         return shares_to_undo(self.r, self.variance, caution)
@@ -273,8 +266,3 @@ class _Fits:
         too_much = (explained + quadratic < 0) & adjusted[:, None]
         risks = Risks(*(np.stack(values, axis=1) for values in (self.risks, self.gaps, self.missed)))
         return choose_least_risk(risks, too_much, plain, explained, min(self.source.n, self.target.n))
-
-
-def _diagonal(side: FoldedRows, together: Any, mean: Array) -> Array:
-    """Variances, or second moments without an intercept."""
-    return together.diagonal() - (np.square(mean) if side.intercept else 0)

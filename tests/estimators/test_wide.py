@@ -28,15 +28,16 @@ def shifted(n=1500, d=12, k=3, seed=0, together=False):
     return source, Y[:n], target, Y[n:]
 
 
-def both_ways(source, Y, target, monkeypatch, *, gram="pooled", intercept=True, columns=None, weights=(0.0,)):
+def both_ways(source, Y, target, monkeypatch, *, gram="pooled", intercept=True, columns=None, weights=(0.0,), ids=None):
     """The fit from moments by fold, with the candidates that a wide table has, and the one from rows."""
     columns = Columns() if columns is None else columns
     monkeypatch.setattr(conjugate, "TOLERANCE", 1e-10)
     candidates = make_wide_candidates(weights, fit_intercept=intercept)
     monkeypatch.setattr(stabilise, "make_candidates", lambda *_, **__: candidates)
-    folds = FoldedMoments.of(source, Y, columns=columns), FoldedMoments.of(target, columns=columns)
+    known = {"columns": columns, "groups": ids}
+    folds = FoldedMoments.of(source, Y, **known), FoldedMoments.of(target, **known)
     r = 1 - folds[1].counts.sum(axis=0) / source.shape[0] / (folds[0].counts.sum(axis=0) / source.shape[0])
-    rows = (source, Y, None), (target, None, None)
+    rows = (source, Y, ids), (target, None, ids)
     return (
         fit_stabilised(*folds, r, gram=gram, fit_intercept=intercept),
         fit_wide(*rows, r, columns, gram=gram, fit_intercept=intercept),
@@ -118,12 +119,22 @@ def test_the_targets_gram_joins_where_the_moved_one_is_contradicted(monkeypatch)
         assert any(formed) == together
 
 
-def test_means_far_from_zero_change_nothing(monkeypatch):
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("far", [1e5, 1e6])
+def test_means_far_from_zero_change_nothing(far, make, monkeypatch):
     source, Y, target, _ = shifted(k=1)
-    source[:, 0], target[:, 0] = 1e5 + source[:, 0], 1e5 + target[:, 0]
-    narrow, rows = both_ways(source, Y + 1e5, target, monkeypatch, gram="source")
-    # Rounding grows with the square of mean over spread from here on: 2e-5 at 1e6.
-    np.testing.assert_allclose(rows.coef, narrow.coef, rtol=1e-6, atol=1e-8)
+    always = Columns(np.arange(12) == 0)
+    source[:, 0], target[:, 0], Y = far + source[:, 0], far + target[:, 0], far + Y
+    options = {"gram": "source", "columns": always, "ids": np.arange(len(source))}
+    narrow, rows = both_ways(make(source), Y, make(target), monkeypatch, **options)
+    # What was added is taken away without rounding; in a column that is never lost it moves the intercept alone.
+    source[:, 0], target[:, 0], Y = source[:, 0] - far, target[:, 0] - far, Y - far
+    near, near_rows = both_ways(make(source), Y, make(target), monkeypatch, **options)
+    np.testing.assert_allclose(near_rows.coef, near.coef, rtol=1e-12)
+    # Rounding grows with mean over spread, and not with its square: 1e-16 of the mean is 1e-10 of the spread at most.
+    for found, truth in ((narrow, near), (rows, near_rows)):
+        np.testing.assert_allclose(found.coef, truth.coef, rtol=1e-14 * far)
+        np.testing.assert_array_equal(found.kind, "adjusted")
 
 
 def test_rows_that_belong_together_are_held_out_together():
