@@ -3,6 +3,8 @@
 PYTHON ?= python3
 CORES ?= all
 CONFIG ?= config/paper.yaml
+# Every job and hundreds of tests are processes of their own: none compiles again what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
