@@ -19,6 +19,7 @@ which is nearly normal and increases in t, so that its inverse gives limits that
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -35,7 +36,7 @@ class Sample:
     present: Array
     groups: Array | None = None
 
-    @property
+    @cached_property
     def share(self) -> Array:
         """Shares of rows with a value of each unit, q."""
         return self.present.mean(axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ class GroupedRows:
         """Groups of one size that would tell as much as these: n²/Σ size², at most their number."""
         return effective_number(self.size)
 
+    @cached_property
     def independent(self) -> Array:
         """Independent rows that would know each share as well, (units,).
 
@@ -145,7 +147,7 @@ class Tally:
     @property
     def independent(self) -> Any:
         """Independent rows that would know the shares as well: n itself, or one number per unit."""
-        return self.n if self.grouped is None else self.grouped.independent()
+        return self.n if self.grouped is None else self.grouped.independent
 
     @property
     def n_groups(self) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 # Columns up to which matrices of columns × columns count as small, and multiplications up to which a product of tables
 # is done in a second by one thread.
@@ -24,5 +25,13 @@ def few_threads(n_columns: int, n_rows: int = 0) -> Iterator[None]:
     if n_columns > SMALL or n_rows * n_columns**2 > QUICK:
         yield
         return
-    with threadpool_limits(1, user_api="blas"):
+    with _linear_algebra().limit(limits=1):
         yield
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """Find the libraries of linear algebra that are loaded, once: to look for them takes as long as a small fit."""
+    import scipy.linalg  # noqa: F401  it may have a library of its own
+
+    return ThreadpoolController().select(user_api="blas")

@@ -282,7 +282,7 @@ class Checks:
     # Whether the features enter by the values that they have where present; otherwise by presence.
     by_value: tuple[Array, Array] | None = None
 
-    @property
+    @cached_property
     def error(self) -> Array:
         """Standard error of every estimate."""
         return np.sqrt(sum(phi.var(axis=0, ddof=1) / len(phi) for phi in self.influence))

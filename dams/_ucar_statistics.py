@@ -279,12 +279,12 @@ def judge(
     """
     multipliers: list[Array] = []
     largest = {kind: np.full(n_draws, -np.inf) for kind in (*FAMILIES, POPULATION)}
-    found: dict[str, list[pd.DataFrame]] = {kind: [] for kind in largest}
+    found: dict[str, list[dict[str, Array]]] = {kind: [] for kind in largest}
     for check in checks:
         if not multipliers:
             # Gamma variables of mean 0, variance 1 and skewness 1.
             multipliers = [rng.gamma(4, 0.5, (n_draws, len(phi))) - 2 for phi in check.influence]
-        found[check.kind].append(_rows(check, errors))
+        found[check.kind].append(_columns(check, errors))
         if not len(check.first):
             continue
         drawn = sum(
@@ -293,36 +293,38 @@ def judge(
         )
         drawn /= check.error
         np.maximum(largest[check.kind], _size(check.kind, drawn).max(axis=1), out=largest[check.kind])
-    by_kind = {kind: pd.concat(parts, ignore_index=True) for kind, parts in found.items() if parts}
+    by_kind = {kind: _concatenate(parts) for kind, parts in found.items() if parts}
 
     def exceeding(draws: Array, observed: Array) -> Array:
         return (1 + n_draws - np.searchsorted(np.sort(draws), observed)) / (1 + n_draws)
 
     overall = np.max([largest[kind] for kind in FAMILIES], axis=0)
     families = dict.fromkeys(largest, 1.0)
-    for kind, table in by_kind.items():
-        observed = _size(kind, table["z"].to_numpy())
-        table["p_value"] = exceeding(largest[kind] if kind == POPULATION else overall, observed)
+    for kind, columns in by_kind.items():
+        observed = _size(kind, columns["z"])
+        columns["p_value"] = exceeding(largest[kind] if kind == POPULATION else overall, observed)
         families[kind] = float(exceeding(largest[kind], observed).min(initial=1.0))
-    return pd.concat(by_kind.values(), ignore_index=True), families
+    kinds = np.repeat(list(by_kind), [len(columns["z"]) for columns in by_kind.values()])
+    return pd.DataFrame({"kind": pd.Series(kinds, dtype=str), **_concatenate(list(by_kind.values()))}), families
 
 
-def _rows(check: Checks, errors: float) -> pd.DataFrame:
+def _columns(check: Checks, errors: float) -> dict[str, Array]:
     by_value = check.by_value or (np.zeros(len(check.first), dtype=bool),) * 2
-    return pd.DataFrame(
-        {
-            "kind": check.kind,
-            "first": check.first,
-            "second": check.second,
-            "first_by_value": by_value[0],
-            "second_by_value": by_value[1],
-            "statistic": check.estimate,
-            "z": check.z,
-            "effect": check.effect(),
-            "effect_lower": check.effect(-errors),
-            "effect_upper": check.effect(errors),
-        }
-    )
+    return {
+        "first": check.first,
+        "second": check.second,
+        "first_by_value": by_value[0],
+        "second_by_value": by_value[1],
+        "statistic": check.estimate,
+        "z": check.z,
+        "effect": check.effect(),
+        "effect_lower": check.effect(-errors),
+        "effect_upper": check.effect(errors),
+    }
+
+
+def _concatenate(parts: list[dict[str, Array]]) -> dict[str, Array]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _size(kind: str, z: Array) -> Array:

@@ -272,8 +272,10 @@ def _cover(checks: pd.DataFrame, alpha: float) -> list[str]:
     Of equals the one whose checks of any kind, significant or not, are the furthest off: a feature that is lost for
     some reason is also off with all that is related to the reason, the reason itself is not.
     """
-    size = _involved(checks).pow(2).groupby(level=0).mean()
     left = checks[checks["p_value"] < alpha]
+    if not len(left):
+        return []
+    size = _involved(checks).pow(2).groupby(level=0).mean()
     # Positions among the names, −1 where a check has one feature.
     first, second = (size.index.get_indexer(pd.Index(left[name])) for name in ("feature", "other"))
     suspects: list[str] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from dams.commands._common import Refused, seed
-from dams.datasets.ehr import EHRScenario, Outcome
+from dams.datasets.ehr_names import EHRScenario, Outcome
 from dams.datasets.eicu.names import Scenario, Size
 
 

@@ -18,17 +18,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
 from dams._files import whole_file, write_json
+from dams.datasets.ehr_names import EHRScenario, Outcome
 
 Array = np.ndarray
-Outcome = Literal["days", "died"]
-EHRScenario = Literal["ucar", "outcome", "mix"]
 
 PANELS = {
     "metabolic": ("sodium", "potassium", "chloride", "bicarbonate", "urea", "creatinine", "glucose"),

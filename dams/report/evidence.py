@@ -160,14 +160,18 @@ class Evidence:
         `regime` is the kind, as the paper's settings are known by what they are and not by what a run calls them.
         """
         records = self.records
-        epsilon = records["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
-        draw = records["regime"] + "/" + epsilon + "/" + records["draw"].astype(str)
-        keys = list(zip(records["study"], records["dataset"], records["regime"], strict=True))
-        # Without a configuration names are all there is to go by.
-        designs = [self._designs.get(key, (key[2], "", "corrected")) for key in keys]
-        kinds, departures, variants = zip(*designs, strict=True) if designs else ((), (), ())
+        # Of a million records hundreds differ in what texts are made of.
+        of_draw = ["study", "dataset", "regime", "epsilon", "draw"]
+        number = records.groupby(of_draw, sort=False, dropna=False).ngroup()
+        rows = []
+        for study, dataset, regime, epsilon, draw in records.loc[~number.duplicated(), of_draw].itertuples(index=False):
+            # Without a configuration names are all there is to go by.
+            kind, departs, variant = self._designs.get((study, dataset, regime), (regime, "", "corrected"))
+            name = f"{regime}/{'' if pd.isna(epsilon) else f'{epsilon:g}'}/{draw}"
+            rows.append({"draw": name, "regime": kind, "departure": departs, "design": variant})
+        texts = pd.DataFrame(rows, columns=["draw", "regime", "departure", "design"], dtype=str)
         return records[[*COMPARISON, "method", "beta", "score", "rate_distance"]].assign(
-            draw=draw, regime=kinds, departure=departures, design=variants
+            **{str(name): column.to_numpy()[number] for name, column in texts.items()}
         )
 
     @cached_property
@@ -195,21 +199,23 @@ class Evidence:
         if wanted not in self._found:
             part = self._scores
             for column, value in wanted:
-                part = part[part[column] == value]
+                # Most claims are of data sets that a small run does not have.
+                part = part[part[column] == value] if len(part) else part
             self._found[wanted] = part
         return self._found[wanted]
 
     def _part(self, scope: Scope, variant: str, *, usual: bool) -> pd.DataFrame:
         """Return those scores of a scope that follow a variant, with the paper's settings or with others."""
         part = self._matching(scope)
-        return part[(part["design"] == variant) & ((part["departure"] == "") == usual)]
+        return part[(part["design"] == variant) & ((part["departure"] == "") == usual)] if len(part) else part
 
     def _tables(self, scope: Scope, variant: str, *, usual: bool) -> Tables:
         """Return these scores as tables, by study, model and method."""
         wanted = (_place(scope), variant, usual)
         if wanted not in self._found:
             tables: Tables = defaultdict(dict)
-            for (study, *predictor), scores in self._part(scope, variant, usual=usual).groupby(PREDICTOR):
+            part = self._part(scope, variant, usual=usual)
+            for (study, *predictor), scores in part.groupby(PREDICTOR) if len(part) else ():
                 tables[str(study)][tuple(map(str, predictor))] = score_table(scores)
             self._found[wanted] = tables
         return self._found[wanted]
@@ -265,8 +271,11 @@ def _common(tables: Tables, scope: Scope, predictors: Sequence[str]) -> dict[str
 
 def _common_entries(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
     """Restrict tables to draws and β that all have, and to entries that no table misses."""
-    rows = sorted(set.intersection(*(set(table.index) for table in tables)))
-    columns = sorted(set.intersection(*(set(table.columns) for table in tables)))
-    tables = [table.loc[rows, columns] for table in tables]
+    first, *others = tables
+    # Tables are sorted, and those of one study mostly have the same entries.
+    if not all(first.index.equals(table.index) and first.columns.equals(table.columns) for table in others):
+        rows = sorted(set.intersection(*(set(table.index) for table in tables)))
+        columns = sorted(set.intersection(*(set(table.columns) for table in tables)))
+        tables = [table.loc[rows, columns] for table in tables]
     known = reduce(and_, [table.notna() for table in tables])
     return [table.where(known) for table in tables]

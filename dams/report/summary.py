@@ -143,10 +143,7 @@ def in_display_order(frame: pd.DataFrame) -> pd.DataFrame:
 
     def key(column: pd.Series) -> pd.Series:
         known = _ORDER.get(str(column.name))
-        if known is None:
-            return column
-        ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*known, *column.unique()]))}
-        return column.map(ranks)
+        return column if known is None else _ranks(column, list(dict.fromkeys([*known, *column.unique()])))
 
     order = ["dataset", "regime", "epsilon", "labels", "study", "model", "method"]
     return frame.sort_values(order, key=key, kind="stable", ignore_index=True)
@@ -156,9 +153,16 @@ def in_given_order(records: pd.DataFrame, order: Mapping[str, Sequence[str]]) ->
     """Sort records, which are kept by the alphabet, by lists of names for some columns, the first column first."""
 
     def key(column: pd.Series) -> pd.Series:
-        return column.map({name: rank for rank, name in enumerate(order[str(column.name)])})
+        return _ranks(column, order[str(column.name)])
 
     return records.sort_values(list(order), key=key, kind="stable", ignore_index=True)
+
+
+def _ranks(column: pd.Series, order: Sequence[str]) -> pd.Series:
+    """Places of a column's names in an order, NaN where a name is not in it; looked up once per name."""
+    codes, names = pd.factorize(column, use_na_sentinel=False)
+    places = pd.Series(np.arange(float(len(order))), index=list(order)).reindex(names)
+    return pd.Series(places.to_numpy()[codes], index=column.index)
 
 
 def _groups(records: pd.DataFrame, columns: list[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

@@ -202,11 +202,12 @@ def _render(cat: Catalogue, records: _Records) -> Array:
     X[records.stay, records.hour, cat.episodic_start[records.variable] + records.level] = True
     X[:, :, cat.vital_start] = since <= 1
     X[:, :, cat.vital_start + 1] = since > 1
-    bins = (filled[..., None] > cat.quintiles).sum(axis=-1)
+    # One quintile after the other: a sum over a short last axis takes four times as long.
+    bins = np.sum([filled > quintile for quintile in np.moveaxis(cat.quintiles, -1, 0)], axis=0, dtype=np.int8)
     first = cat.vital_start[:, None] + 2 + 5 * np.arange(filled.shape[-1])
+    start = np.arange(X[..., 0].size).reshape(*filled.shape[:2], 1, 1) * X.shape[2]
     # NaN, nothing measured yet, falls into bin 0 and leaves it False.
-    shape = (*filled.shape[:2], -1)
-    np.put_along_axis(X, (first + bins).reshape(shape), ~np.isnan(filled).reshape(shape), axis=2)
+    X.reshape(-1)[start + first + bins] = ~np.isnan(filled)
     return X
 
 

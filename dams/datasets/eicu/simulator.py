@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from dams.datasets.eicu.cohort import draw_cohort
+from dams.datasets.eicu.cohort import Cohort, draw_cohort
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.datasets.eicu.fiddle import is_clinical, is_shared
 from dams.datasets.eicu.files import write_cohort
@@ -117,10 +117,15 @@ def simulate_eicu_table(
         half = n_stays // 2
         hospitals = dict.fromkeys(HOSPITALS, (half, round(half / 10)))
     cohort = draw_cohort(size, hospitals, scenario, mechanism, strength, random_state=random_state, with_hours=False)
+    return table_of(cohort, min_either=min_either, min_both=min_both)
+
+
+def table_of(cohort: Cohort, *, min_either: float, min_both: float) -> FeatureTable:
+    """Return the stays of the first two hospitals with the clinical features that they share."""
     names = cohort.cat.static_names + cohort.cat.timed_names
     clinical = np.flatnonzero([is_clinical(name) for name in names])
     rows = np.flatnonzero(cohort.hospital < 2)
-    first_two = tuple(hospitals)[:2]
+    first_two = tuple(cohort.hospitals)[:2]
     table = FeatureTable(
         # Sparse first: millions of stays as dense floats would need eight times the memory.
         X=sparse.csr_matrix(np.concatenate([cohort.static, cohort.timed], axis=1)[np.ix_(rows, clinical)]).astype(

@@ -130,7 +130,7 @@ def _prepare(layout: Layout, paths: Sequence[Path], recipe: Recipe) -> pd.DataFr
 
 def _numbers(text: pd.Series, missing: str) -> pd.Series:
     numbers = pd.to_numeric(text.mask(text == missing), errors="coerce").astype(np.float64)
-    bad = (text != missing) & ~numbers.map(np.isfinite)
+    bad = (text != missing) & ~np.isfinite(numbers)
     if bad.any():
         refuse_value(text, bad, f"a number or {missing!r}")
     return numbers

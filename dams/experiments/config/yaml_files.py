@@ -1,14 +1,14 @@
 """YAML files in which every key counts: one that is written twice is a mistake, not a silent choice of the last.
 
-A file may come from anywhere. What it holds is counted before any of it is built, so that neither depth nor aliases of
-aliases cost memory or time; and all that PyYAML has to say becomes a sentence with the line.
+A file may come from anywhere. What it holds is counted as it is read, before any value is built, so that neither depth
+nor aliases of aliases cost memory or time; and all that PyYAML has to say becomes a sentence with the line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -24,7 +24,47 @@ LARGEST = 2**63
 
 
 class _Loader(yaml.SafeLoader):
-    """Builds plain values; what can't be built is reported with its line."""
+    """Counts what it reads, and builds plain values; what can't be counted or built is reported with its line."""
+
+    def __init__(self, path: str | Path, text: str) -> None:
+        super().__init__(text)
+        self._path = path
+        self._sizes: dict[str, int] = {}  # values below an anchor
+        self._open: list[tuple[str | None, int]] = []  # anchors, and how many values came before
+        self._count = 0
+
+    def get_event(self) -> yaml.Event:
+        """Return the next event, or raise: nested too deep, or too many values once aliases are put in.
+
+        Nodes are built by functions that call themselves, one event after the other: none is deeper than what was
+        counted.
+        """
+        event = super().get_event()
+        if isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in self._open):
+                self._refuse(event, f"*{visible(event.anchor)} stands for something that it is a part of.")
+            self._count += self._sizes.get(event.anchor or "", 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._count += 1
+            if event.anchor:
+                self._sizes[event.anchor] = 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._open.append((event.anchor, self._count))
+            self._count += 1
+            if len(self._open) > DEEPEST:
+                self._refuse(event, f"expected at most {DEEPEST} levels of nesting, got more.")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = self._open.pop()
+            if anchor:
+                self._sizes[anchor] = self._count - before
+        if self._count > MOST_VALUES:
+            self._refuse(
+                event, f"expected at most {MOST_VALUES:,} values, each alias counted as what it stands for, got more."
+            )
+        return event
+
+    def _refuse(self, event: yaml.Event, what: str) -> NoReturn:
+        raise ConfigError(f"{self._path}{f', line {event.start_mark.line + 1}' if event.start_mark else ''}: {what}")
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -81,8 +121,7 @@ def _compose(path: str | Path) -> tuple[_Loader, yaml.Node | None]:
         raise ConfigError(f"{path} is too long: expected at most {MOST_BYTES:,} bytes.")
     try:
         text = content.decode("utf-8")
-        _refuse_too_much(path, text)
-        loader = _Loader(text)
+        loader = _Loader(path, text)
         return loader, loader.get_single_node()
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text; expected a YAML file saved as UTF-8.") from None
@@ -97,39 +136,6 @@ def _not_yaml(path: str | Path, error: yaml.YAMLError) -> ConfigError:
         return ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}")
     what = " ".join(part for part in (getattr(error, "context", None), problem) if part)
     return ConfigError(f"{path} is not YAML that a configuration may hold: line {mark.line + 1}: {visible(what)}")
-
-
-def _refuse_too_much(path: str | Path, text: str) -> None:
-    """Raise for a text that is nested too deep, or holds too many values once aliases are put in.
-
-    PyYAML's events come one by one, however deep the text is; its nodes are built by functions that call themselves.
-    """
-    sizes: dict[str, int] = {}  # values below an anchor
-    open_nodes: list[tuple[str | None, int]] = []  # anchors, and how many values came before
-    count = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        where = f"{path}, line {event.start_mark.line + 1}" if event.start_mark else str(path)
-        if isinstance(event, yaml.AliasEvent):
-            if any(anchor == event.anchor for anchor, _ in open_nodes):
-                raise ConfigError(f"{where}: *{visible(event.anchor)} stands for something that it is a part of.")
-            count += sizes.get(event.anchor or "", 1)
-        elif isinstance(event, yaml.ScalarEvent):
-            count += 1
-            if event.anchor:
-                sizes[event.anchor] = 1
-        elif isinstance(event, yaml.CollectionStartEvent):
-            open_nodes.append((event.anchor, count))
-            count += 1
-            if len(open_nodes) > DEEPEST:
-                raise ConfigError(f"{where}: expected at most {DEEPEST} levels of nesting, got more.")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, before = open_nodes.pop()
-            if anchor:
-                sizes[anchor] = count - before
-        if count > MOST_VALUES:
-            raise ConfigError(
-                f"{where}: expected at most {MOST_VALUES:,} values, each alias counted as what it stands for, got more."
-            )
 
 
 def _refuse_repeated(path: str | Path, root: yaml.Node | None) -> None:

@@ -185,13 +185,11 @@ def _take(row: _Row, found: Compared) -> None:
 
 
 def _eicu(evidence: Evidence) -> Iterator[_Row]:
-    measured = evidence.eicu
+    measured = rows_of(evidence.eicu)
     for printed in rows_of(read_published("eicu")):
         named = {key: printed[key] for key in ("source", "target", "metric", "method")}
         about = {"table": "eicu", "quantity": "mean", "dataset": "eicu", **named}
-        found: list[dict[str, Any]] = []
-        if not measured.empty:
-            found = rows_of(measured[measured[list(named)].eq(list(named.values())).all(axis=1)])
+        found = [row for row in measured if all(row[key] == value for key, value in named.items())]
         for row in found:
             yield _Row(
                 {**about, "variant": row["variant"]},

@@ -93,7 +93,7 @@ def what_is_missing(run: RunFolder) -> list[str]:
         lines += [f"Table or figure {name}." for name in absent]
     # A run without studies is not of the paper, and has none of its parts.
     if run.run is None or run.run.studies:
-        present = {*parts_of(run), *run.records["method"]}
+        present = {*parts_of(run), *run.records["method"].unique()}
         for name, part in PARTS.items():
             if name not in present and not part.optional:
                 lines.append(f"{part.name}: {part.title[0].lower()}{part.title[1:]}.")
@@ -104,15 +104,23 @@ def what_is_missing(run: RunFolder) -> list[str]:
 
 def records_in_order(run: RunFolder) -> pd.DataFrame:
     """Return the records in the order of the configuration, where that is known."""
-    if run.run is None:
-        return run.records
-    return in_given_order(run.records, names_in_order(run.run.studies.values()))
+    return _in_order(run, run.records)
+
+
+def datasets_in_order(run: RunFolder) -> list[str]:
+    """Return the data sets of the records as tables show them."""
+    # Of a million records hundreds differ in this, and are all that need be sorted.
+    places = run.records[["study", "dataset", "regime", "epsilon", "labels", "model", "method"]].drop_duplicates()
+    return list(dict.fromkeys(in_display_order(_in_order(run, places))["dataset"]))
+
+
+def _in_order(run: RunFolder, records: pd.DataFrame) -> pd.DataFrame:
+    return records if run.run is None else in_given_order(records, names_in_order(run.run.studies.values()))
 
 
 def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
     """One row per data set and raw file: what it is, file, SHA-256, origin, licence. `raw` says what served it."""
-    places = records_in_order(run)[["study", "dataset", "regime", "epsilon", "labels", "model", "method"]]
-    used = dict.fromkeys(in_display_order(places.drop_duplicates())["dataset"])
+    used = dict.fromkeys(datasets_in_order(run))
     if run.run and run.run.beyond and run.owns(file_of("beyond_scores")):
         used |= dict.fromkeys(name for name in run.run.beyond.datasets if name != EICU)
     rows: list[dict[str, Any]] = []

@@ -27,6 +27,7 @@ from dams.report.page.claims import KINDS, claim_rows, open_claims
 from dams.report.page.contents import (
     Item,
     data_sources,
+    datasets_in_order,
     item_of,
     outputs_of,
     parts_of,
@@ -50,7 +51,7 @@ from dams.report.paper import read_errata
 from dams.report.run_files import read_table, rows_of
 from dams.report.run_folder import RunFolder
 from dams.report.scope import describe, title_of_method, title_of_model
-from dams.report.summary import differences_from, in_display_order
+from dams.report.summary import differences_from
 from dams.report.tables import REGIME_SYMBOLS
 
 HERE = Path(__file__).parent
@@ -162,10 +163,9 @@ def check_or_read_comparison(run: RunFolder) -> pd.DataFrame:
 
 def _overview(run: RunFolder) -> dict[str, Any]:
     """Count what the run covers."""
-    records = records_in_order(run)
+    records = run.records
     cells = records[["study", "dataset", "regime", "epsilon", "draw"]].drop_duplicates()
-
-    datasets = dict.fromkeys(in_display_order(records)["dataset"])
+    datasets = datasets_in_order(run)
     return {
         "scores": len(records),
         "cells": len(cells),
@@ -278,7 +278,7 @@ def _two_way(run: RunFolder) -> Shown:
     records = records_in_order(run)
     sweeps = records.groupby("study")["epsilon"].transform("nunique") > 1
     records = records if sweeps.all() else records[~sweeps]
-    names = [name for name in ("source", "nonparametric", "oracle") if name in set(records["method"])]
+    names = [name for name in ("source", "nonparametric", "oracle") if name in set(records["method"].unique())]
     references = [differences_from(records, name, run.evidence.bootstrap, methods=["two_way"]) for name in names]
     rows = []
     for row in rows_of(pd.concat(references)):
