@@ -15,7 +15,7 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -81,16 +81,17 @@ def run_one(what: str, folder: Path, repeats: int) -> tuple[float, float, float]
     return float(np.median(seconds[::2])), float(np.median(seconds[1::2])), memory
 
 
-def measure(what: str, folder: Path, n: int, d: int, repeats: int) -> dict[str, object]:
-    """`run_one` in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.at_scale", "--one", what, str(folder), str(repeats)]
+def measure(methods: Sequence[str], folder: Path, n: int, d: int, repeats: int) -> Iterator[dict[str, object]]:
+    """`run_one` of methods, one after the other, in a process of their own."""
+    command = [sys.executable, "-m", "benchmarks.at_scale", "--one", str(folder), str(repeats), *methods]
     answer = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-    seconds, reference, memory = map(float, answer.split())
-    row = {"what": what, "rows": n, "columns": d, "seconds": seconds, "against": METHODS[what][1]}
-    tables_mb = 2 * 8 * n * d / 1e6
-    memory *= 2**20 / 1e6
-    row |= {"reference_seconds": reference, "ratio": seconds / reference}
-    return row | {"memory_mb": memory, "memory_in_tables": memory / tables_mb}
+    for what, line in zip(methods, answer.splitlines(), strict=True):
+        seconds, reference, memory = map(float, line.split())
+        row = {"what": what, "rows": n, "columns": d, "seconds": seconds, "against": METHODS[what][1]}
+        tables_mb = 2 * 8 * n * d / 1e6
+        memory *= 2**20 / 1e6
+        row |= {"reference_seconds": reference, "ratio": seconds / reference}
+        yield row | {"memory_mb": memory, "memory_in_tables": memory / tables_mb}
 
 
 def draw(table: pd.DataFrame, file: Path) -> None:
@@ -121,20 +122,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--columns", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
-    toy = {"rows": [600], "columns": 5, "repeats": 1}
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
+    parser.set_defaults(processes=[[what] for what in METHODS])
+    # To start a process takes longer than to fit so few rows.
+    toy = {"rows": [600], "columns": 5, "repeats": 1, "processes": [list(METHODS)]}
     arguments = read_arguments(parser, argv, csv="write the table, and the figure beside it", **toy)
     if arguments.one:
-        what, folder, repeats = arguments.one
-        print(*run_one(what, Path(folder), int(repeats)))
+        folder, repeats, *methods = arguments.one
+        for what in methods:
+            print(*run_one(what, Path(folder), int(repeats)))
         return
     rows = []
     for n in arguments.rows:
         with TemporaryDirectory() as folder:
             save_tables(Path(folder), n, arguments.columns)
-            for what in METHODS:
-                rows.append(measure(what, Path(folder), n, arguments.columns, arguments.repeats))
-                print(pd.DataFrame(rows[-1:]).round(2).to_string(index=False, header=len(rows) == 1), flush=True)
+            for methods in arguments.processes:
+                for row in measure(methods, Path(folder), n, arguments.columns, arguments.repeats):
+                    rows.append(row)
+                    print(pd.DataFrame([row]).round(2).to_string(index=False, header=len(rows) == 1), flush=True)
     table = pd.DataFrame(rows)
     if arguments.csv:
         table.to_csv(arguments.csv, index=False, float_format="%.4g")

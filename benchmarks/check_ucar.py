@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--power-simulations", type=int, help="of dependent missingness; default: as many")
     parser.add_argument("--dataset", default="adult", choices=TABLES)
     parser.add_argument("--rows", type=int, default=10_000, help="rows of each domain")
-    toy = {"simulations": 2, "dataset": "digits", "rows": 300}
+    toy = {"simulations": 1, "dataset": "digits", "rows": 300}
     arguments = read_arguments(parser, argv, csv="write the summary", **toy)
     table = load_table(arguments.dataset)
     summary = []

@@ -20,7 +20,7 @@ import gzip
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -87,32 +87,37 @@ def run_one(way: str, folder: Path) -> tuple[float, float, float]:
     return time.perf_counter() - start, time.process_time() - busy, peak_memory() - before
 
 
-def measure(way: str, folder: Path, table_mb: float) -> dict[str, object]:
-    """Run a way in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.compare", "--one", way, str(folder)]
+def measure(ways: Sequence[str], folder: Path, table_mb: float) -> Iterator[dict[str, object]]:
+    """Run ways, one after the other, in a process of their own."""
+    command = [sys.executable, "-m", "benchmarks.compare", "--one", str(folder), *ways]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, check=True).stdout
-    seconds, busy, memory = map(float, answer.split())
-    memory *= 2**20 / 1e6  # of a million bytes, as the tables
-    kind = way.removeprefix("compare, ") + " " if way.startswith("compare, ") else ""
-    file_mb = sum((folder / f"{kind}{name}").stat().st_size for name in FILES) / 1e6
-    row = {"way": way, "files_mb": file_mb, "tables_mb": table_mb, "seconds": seconds, "processor_seconds": busy}
-    return row | {"memory_mb": memory, "memory_in_tables": memory / table_mb}
+    for way, line in zip(ways, answer.splitlines(), strict=True):
+        seconds, busy, memory = map(float, line.split())
+        memory *= 2**20 / 1e6  # of a million bytes, as the tables
+        kind = way.removeprefix("compare, ") + " " if way.startswith("compare, ") else ""
+        file_mb = sum((folder / f"{kind}{name}").stat().st_size for name in FILES) / 1e6
+        row = {"way": way, "files_mb": file_mb, "tables_mb": table_mb, "seconds": seconds, "processor_seconds": busy}
+        yield row | {"memory_mb": memory, "memory_in_tables": memory / table_mb}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     parser.add_argument("--rows", type=int, default=330_000, help="of each file (default: %(default)s)")
     parser.add_argument("--columns", type=int, default=40, help="(default: %(default)s)")
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    arguments = read_arguments(parser, argv, csv="write the table", rows=500, columns=4)
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
+    parser.set_defaults(processes=[[way] for way in WAYS])
+    # To start a process takes longer than to read so few rows.
+    toy = {"rows": 500, "columns": 4, "processes": [WAYS]}
+    arguments = read_arguments(parser, argv, csv="write the table", **toy)
     if arguments.one:
-        way, folder = arguments.one
-        print(*run_one(way, Path(folder)))
+        folder, *ways = arguments.one
+        for way in ways:
+            print(*run_one(way, Path(folder)))
         return
     with TemporaryDirectory() as name:
         write_files(Path(name), arguments.rows, arguments.columns)
         table_mb = 2 * 8 * arguments.rows * arguments.columns / 1e6
-        table = pd.DataFrame([measure(way, Path(name), table_mb) for way in WAYS])
+        table = pd.DataFrame([row for ways in arguments.processes for row in measure(ways, Path(name), table_mb)])
     if arguments.csv:
         table.to_csv(arguments.csv, index=False, float_format="%.4g")
     print(table.round(2).to_string(index=False))

@@ -47,7 +47,7 @@ def predict_xgboost(X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> np.ndar
 
 
 def predict_hgb(X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> np.ndarray:
-    return HistGradientBoostingRegressor(early_stopping=True, random_state=0).fit(X, y).predict(X_test)
+    return clone(HGB_REGRESSOR).fit(X, y).predict(X_test)
 
 
 def probability(classifier: object) -> Predict:
@@ -57,6 +57,7 @@ def probability(classifier: object) -> Predict:
     return predict
 
 
+HGB_REGRESSOR = HistGradientBoostingRegressor(early_stopping=True, random_state=0)
 REGRESSORS: dict[str, Predict] = {"xgboost": predict_xgboost, "hgb": predict_hgb}
 HGB = HistGradientBoostingClassifier(early_stopping=True, random_state=0)
 SHORT = HistGradientBoostingClassifier(max_iter=50, random_state=0)

@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--loss-stays", type=int, default=12_000, help="stays of a cohort whose loss is measured")
     parser.add_argument("--loss-seeds", type=int, default=6)
     parser.set_defaults(strengths=STRENGTHS)
-    toy = {"stays": 1000, "cohorts": 2, "seeds": 2, "loss_stays": 600, "loss_seeds": 1, "strengths": (0.0, 1.0)}
+    toy = {"stays": 600, "cohorts": 2, "seeds": 1, "loss_stays": 600, "loss_seeds": 1, "strengths": (1.0,)}
     arguments = read_arguments(parser, argv, csv="write the tables, one below the other", **toy)
     rows = []
     for seed in range(arguments.seeds):

@@ -93,11 +93,10 @@ def ours(table: pd.DataFrame, dataset: str, regime: str, draw: int) -> Iterator[
         yield group, time.process_time() - start
 
 
-def measure(datasets: list[str], cells: int) -> pd.DataFrame:
+def measure(tables: dict[str, pd.DataFrame], cells: int) -> pd.DataFrame:
     """Measure cells of both regimes in turn; one row per cell and step, `share` of a cell being multiplied later."""
     rows = []
-    for dataset in datasets:
-        table = load_table(dataset)
+    for dataset, table in tables.items():
         for number in range(cells):
             regime = list(REGIMES)[number % 2]
             where = {"dataset": dataset, "cell": number}
@@ -148,11 +147,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.end_to_end", description=__doc__)
     parser.add_argument("--cells", type=int, default=2, help="cells a data set, of either regime in turn")
     parser.add_argument("--datasets", nargs="+", choices=TABLES, default=["thyroid", "adult", "bank"], metavar="NAME")
-    toy = {"cells": 1, "datasets": ["diabetes"]}
+    parser.set_defaults(columns=None)
+    toy = {"cells": 1, "datasets": ["diabetes"], "columns": 3}
     arguments = read_arguments(parser, argv, csv="write the core-seconds of the whole design", **toy)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        rows = measure(arguments.datasets, arguments.cells)
+        rows = measure({name: load_table(name, arguments.columns) for name in arguments.datasets}, arguments.cells)
     print(rows.groupby(["dataset", "protocol", "step", "model"], sort=False)["seconds"].mean().round(3).to_string())
     table = extrapolate(rows)
     if arguments.csv:

@@ -227,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, help=f"of every family; None: {DRAWS}")
     parser.add_argument("--truth", type=int, default=N_TRUTH, help="labelled target rows that tell the truth")
     parser.add_argument("--seed", type=int, default=SEED)
-    toy = {"laws": ["values", "flags"], "sizes": [300], "draws": 2, "truth": 1000}
+    toy = {"laws": ["values", "flags"], "sizes": [300], "draws": 1, "truth": 1000}
     arguments = read_arguments(parser, argv, csv="write the summary", **toy)
     summary = []
     for n, law, family in product(arguments.sizes, arguments.laws, arguments.families):

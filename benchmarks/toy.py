@@ -29,6 +29,7 @@ def read_arguments(
     return parser.parse_args(argv)
 
 
-def load_table(name: str) -> pd.DataFrame:
-    """Return the covariates of a data set that is no scenario."""
-    return load_uci(name) if DATASETS[name].kind == "uci" else DATASETS[name].load()
+def load_table(name: str, columns: int | None = None) -> pd.DataFrame:
+    """Return the covariates of a data set that is no scenario, the first so many or all."""
+    table = load_uci(name) if DATASETS[name].kind == "uci" else DATASETS[name].load()
+    return table.iloc[:, :columns]

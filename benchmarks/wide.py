@@ -14,7 +14,7 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,6 +28,7 @@ from benchmarks.toy import read_arguments
 from dams import ClosedFormRegressor, apply_missingness, check_ucar
 
 TABLES = {"unrelated": 1, "topics": 20, "flags": 20}
+METHODS = ("closed form", "check_ucar")
 # Share of nonzeros before loss, of which a quarter is lost.
 DENSITY = 0.02
 
@@ -67,7 +68,7 @@ def save_tables(folder: Path, name: str, n: int, d: int) -> None:
 
 
 def measure(folder: Path, what: str, repeats: int) -> tuple[float, float, float]:
-    """Median processor seconds, those of Ridge, and MB above the tables."""
+    """Median processor seconds, those of Ridge, and MB above the tables; of `check_ucar` once."""
     source, target = (sparse.load_npz(folder / f"{part}.npz") for part in ("source", "target"))
     y = np.load(folder / "y.npy")
     runs = {
@@ -77,7 +78,7 @@ def measure(folder: Path, what: str, repeats: int) -> tuple[float, float, float]
     }
     runs["ridge"]()
     before, seconds = peak_memory(), []
-    for _ in range(repeats):
+    for _ in range(repeats if what == "closed form" else 1):
         for run in (runs[what], runs["ridge"]):
             start = time.process_time()
             run()
@@ -85,12 +86,13 @@ def measure(folder: Path, what: str, repeats: int) -> tuple[float, float, float]
     return float(np.median(seconds[::2])), float(np.median(seconds[1::2])), peak_memory() - before
 
 
-def measure_apart(folder: Path, what: str, repeats: int) -> tuple[float, float, float]:
-    """`measure` in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.wide", "--one", str(folder), what, str(repeats)]
+def measure_apart(folder: Path, methods: Sequence[str], repeats: int) -> Iterator[tuple[str, float, float, float]]:
+    """`measure` of methods, one after the other, in a process of their own."""
+    command = [sys.executable, "-m", "benchmarks.wide", "--one", str(folder), str(repeats), *methods]
     answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    seconds, ridge, memory = map(float, answer.split())
-    return seconds, ridge, memory
+    for what, line in zip(methods, answer.splitlines(), strict=True):
+        seconds, ridge, memory = map(float, line.split())
+        yield what, seconds, ridge, memory
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -99,25 +101,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--columns", type=int, default=2_000)
     parser.add_argument("--repeats", type=int, default=5, help="of the closed form, in turn with `Ridge`")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES), metavar="NAME")
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
-    # More columns than are taken for narrow.
-    toy = {"rows": 8_000, "columns": 720, "repeats": 1, "tables": ["flags"]}
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
+    parser.set_defaults(processes=[[what] for what in METHODS])
+    # More columns than are taken for narrow; both in one process, as it takes longer to start than either.
+    toy = {"rows": 8_000, "columns": 720, "repeats": 1, "tables": ["flags"], "processes": [METHODS]}
     arguments = read_arguments(parser, argv, csv="write the table", **toy)
     if arguments.one:
-        folder, what, repeats = arguments.one
-        print(*measure(Path(folder), what, int(repeats)))
+        folder, repeats, *methods = arguments.one
+        for what in methods:
+            print(*measure(Path(folder), what, int(repeats)))
         return
     table = []
     for name in arguments.tables:
         with TemporaryDirectory() as folder:
             save_tables(Path(folder), name, arguments.rows, arguments.columns)
-            for what in ("closed form", "check_ucar"):
-                repeats = arguments.repeats if what == "closed form" else 1
-                seconds, ridge, memory = measure_apart(Path(folder), what, repeats)
-                row = {"what": what, "data": name, "rows": arguments.rows, "columns": arguments.columns}
-                row |= {"seconds": seconds, "ridge_seconds": ridge, "ratio": seconds / ridge, "memory_mb": memory}
-                table.append(row)
-                print(pd.DataFrame([row]).round(2).to_string(index=False), flush=True)
+            for methods in arguments.processes:
+                for what, seconds, ridge, memory in measure_apart(Path(folder), methods, arguments.repeats):
+                    row = {"what": what, "data": name, "rows": arguments.rows, "columns": arguments.columns}
+                    row |= {"seconds": seconds, "ridge_seconds": ridge, "ratio": seconds / ridge, "memory_mb": memory}
+                    table.append(row)
+                    print(pd.DataFrame([row]).round(2).to_string(index=False), flush=True)
     if arguments.csv:
         pd.DataFrame(table).to_csv(arguments.csv, index=False, float_format="%.4g")
 

@@ -19,12 +19,13 @@ const luminance = ([r, g, b]) => [r, g, b].map((c) => c / 255)
   .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
   .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
 const rgba = (text) => text.match(/[\\d.]+/g).map(Number);
+const grounds = new Map([[null, [255, 255, 255]]]);
 const ground = (element) => {
-  for (let e = element; e; e = e.parentElement) {
-    const color = rgba(getComputedStyle(e).backgroundColor);
-    if (color.length < 4 || color[3] > 0.99) return color;
+  if (!grounds.has(element)) {
+    const color = rgba(getComputedStyle(element).backgroundColor);
+    grounds.set(element, color.length < 4 || color[3] > 0.99 ? color : ground(element.parentElement));
   }
-  return [255, 255, 255];
+  return grounds.get(element);
 };
 const failures = [];
 let seen = 0;
@@ -59,14 +60,18 @@ def start_browser():
 
 
 def visitor(browser, url):
-    """Return a function that opens the page afresh at a width, in a colour scheme, on screen or paper."""
+    """Return a function that opens the page afresh at a width, in a colour scheme, on screen or paper.
+
+    Without a page the one that is open stays, as where a reader turns the phone: loading costs more than looking.
+    """
 
     def open_page(width=1280, scheme="light", media="screen", page=url):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         feature = {"name": "prefers-color-scheme", "value": scheme}
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [feature]})
-        browser.get(page)
+        if page is not None:
+            browser.get(page)
         return browser
 
     return open_page

@@ -35,7 +35,9 @@ def test_names_that_are_loaded_by_string_lie_no_higher_than_who_names_them():
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         if module in ("dams", "dams.__main__"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        # Most hold no such string, and to parse them takes long.
+        for node in ast.walk(ast.parse(text)) if re.search(r"[\"']dams\.", text) else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 named = re.match(r"(dams(?:\.\w+)+)(:\w+|\.?)$", node.value)
                 if named:
@@ -44,34 +46,36 @@ def test_names_that_are_loaded_by_string_lie_no_higher_than_who_names_them():
     assert found > 15
 
 
-def loaded_by(code):
-    """Names of the modules that a fresh Python has after running `code`."""
-    script = f"{code}\nimport sys\nprint(*sys.modules)"
+def loaded_by(*codes):
+    """Names of the modules that a fresh Python has after running each of `codes`, one after the other."""
+    script = "\n".join(["import sys", *(f"{code}\nprint(*sys.modules)" for code in codes)])
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(answer.stdout.split())
+    return [set(line.split()) for line in answer.stdout.splitlines()]
 
 
-def test_reading_a_configuration_loads_no_machine_learning():
-    """Snakemake starts often, and reads the configuration each time."""
-    modules = loaded_by("from dams.experiments import config, design, inputs, products\nimport dams.report.provenance")
-    assert "pydantic" in modules
-    assert not modules & {"pandas", "scipy", "sklearn", "xgboost", "matplotlib"}
-
-
-def test_jobs_of_every_run_load_no_more_than_they_use():
+def test_the_command_line_and_jobs_of_every_run_load_no_more_than_they_use():
     """Most jobs of a small run take less time than scikit-learn or scipy.stats takes to load."""
     scripts = ("run_block", "gather_records", "diagnose_cells", "check_claims", "compare_with_paper", "write_table")
     texts = [(ROOT / f"workflow/scripts/{name}.py").read_text(encoding="utf-8") for name in scripts]
-    modules = loaded_by("\n".join(re.findall(r"^(?:from|import) .*$", "".join(texts), flags=re.MULTILINE)))
-    assert {"pandas", "matplotlib", "dams.experiments.run", "dams.report.claims.verdicts"} <= modules
-    assert not modules & {"scipy.stats", "scipy.optimize", "sklearn", "xgboost"}
+    command, configuration, claims, jobs = loaded_by(
+        "import dams.cli",
+        "from dams.experiments import config, design, inputs, products\nimport dams.report.provenance",
+        "import dams.report.claims.verdicts, dams.report.page.render",
+        "\n".join(re.findall(r"^(?:from|import) .*$", "".join(texts), flags=re.MULTILINE)),
+    )
+    # Before it is known what to do.
+    assert not command & {"numpy", "pandas", "pydantic"}
+    # Snakemake starts often, and reads the configuration each time.
+    assert "pydantic" in configuration
+    assert not configuration & {"pandas", "scipy", "sklearn", "xgboost", "matplotlib"}
     # They draw nothing.
-    modules = loaded_by("import dams.report.claims.verdicts, dams.report.page.render")
-    assert not modules & {"scipy.stats", "sklearn", "matplotlib"}
+    assert not claims & {"scipy.stats", "sklearn", "matplotlib"}
+    assert {"pandas", "matplotlib", "dams.experiments.run", "dams.report.claims.verdicts"} <= jobs
+    assert not jobs & {"scipy.stats", "scipy.optimize", "sklearn", "xgboost"}
 
 
 def test_the_library_loads_neither_configuration_nor_figures():
-    modules = loaded_by("import dams\nfor name in dams.__all__: getattr(dams, name)")
+    (modules,) = loaded_by("import dams\nfor name in dams.__all__: getattr(dams, name)")
     assert "sklearn" in modules
     assert not modules & {"pydantic", "yaml", "matplotlib", "snakemake", "xgboost"}
 

@@ -1,11 +1,12 @@
 """The wheel works without the project folder, and what describes the package agrees with itself.
 
-The wheel is built and installed into fresh environments. Their other packages are those of the running interpreter:
-all of them, or only what pyproject.toml asks for without any extra.
+The wheel is built and installed into a fresh environment. Its other packages are those of the running interpreter: all
+of them, or only what pyproject.toml asks for without any extra.
 """
 
 import ast
 import importlib.metadata as metadata
+import json
 import os
 import re
 import subprocess
@@ -31,26 +32,31 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
+# Commands of dams one after the other, so that libraries are loaded once: exit codes, and what each told.
+SEVERAL = """
+import contextlib, io, json, sys
+from dams.cli import main
+answers = []
+for arguments in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as told, contextlib.redirect_stderr(told):
+        answers.append((main(arguments), told))
+print(json.dumps([(code, told.getvalue()) for code, told in answers]))
+"""
+
+
 class Environment:
     """A virtual environment with the wheel, and the packages behind a path; commands run in a folder of their own."""
 
-    def __init__(self, folder, wheel, packages):
-        self.folder = folder
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
-        (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
-        # What a .pth file in that folder says is not read: an editable dams there is not seen.
-        (site / "others.pth").write_text(f"{packages}\n")
-        target = ["--python", folder / "venv" / "bin" / "python"]
-        install = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check", wheel]
-        subprocess.run([sys.executable, "-m", "pip", *target, *install], check=True)
-        self.cwd = folder / "cwd"
-        self.cwd.mkdir()
+    def __init__(self, venv, cwd, packages):
+        self.venv, self.cwd = venv, cwd
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PHYSIONET"))}
+        self.variables = kept | {"OTHERS": str(packages)}
 
     def run(self, name, *arguments):
         return subprocess.run(
-            [self.folder / "venv" / "bin" / name, *arguments],
+            [self.venv / "bin" / name, *arguments],
             cwd=self.cwd,
-            env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PHYSIONET"))},
+            env=self.variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -58,6 +64,11 @@ class Environment:
             check=False,
             timeout=120,
         )
+
+    def run_several(self, *commands):
+        answer = self.run("python", "-c", SEVERAL, json.dumps(commands))
+        assert answer.returncode == 0, answer.stdout
+        return json.loads(answer.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -72,20 +83,34 @@ def distributions(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def full(distributions, tmp_path_factory):
-    """An environment with everything."""
-    return Environment(tmp_path_factory.mktemp("full"), distributions[0], Path(np.__file__).parents[1])
+def venv(distributions, tmp_path_factory):
+    """A virtual environment with the wheel, whose other packages lie where OTHERS says."""
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check"]
+    target = ["--python", folder / "bin" / "python"]
+    subprocess.run([sys.executable, "-m", "pip", *target, *install, distributions[0]], check=True)
+    (site,) = (folder / "lib").glob("python*/site-packages")
+    # Not before pip has run, which would find the dams of the interpreter there. What a .pth file in that folder says
+    # is not read: an editable dams is not seen.
+    (site / "others.pth").write_text("import os, sys; sys.path.append(os.environ['OTHERS'])\n")
+    return folder
 
 
 @pytest.fixture(scope="module")
-def bare(distributions, tmp_path_factory):
+def full(venv, tmp_path_factory):
+    """An environment with everything."""
+    return Environment(venv, tmp_path_factory.mktemp("full"), Path(np.__file__).parents[1])
+
+
+@pytest.fixture(scope="module")
+def bare(venv, tmp_path_factory):
     """An environment with what dams needs and no extra."""
-    folder = tmp_path_factory.mktemp("bare")
-    (folder / "packages").mkdir()
+    packages = tmp_path_factory.mktemp("packages")
     for distribution in needed(PROJECT["dependencies"]).values():
         for top in {file.parts[0] for file in distribution.files if file.parts[0] != ".."}:
-            (folder / "packages" / top).symlink_to(distribution.locate_file(top))
-    return Environment(folder, distributions[0], folder / "packages")
+            (packages / top).symlink_to(distribution.locate_file(top))
+    return Environment(venv, tmp_path_factory.mktemp("bare"), packages)
 
 
 def needed(requirements, found=None):
@@ -130,28 +155,24 @@ def test_the_bare_wheel_compares_and_simulates(bare):
 
 
 def test_the_bare_wheel_adapts_predicts_and_summarises(bare):
-    assert bare.run("dams", "simulate-ehr", "hospitals", "--rows", "600").returncode == 0
     files = ["hospitals/source.csv", "hospitals/target.csv"]
-    adapt = ["adapt", *files, "--label", "days", "--groups", "patient", "--model", "linear"]
-    answer = bare.run("dams", *adapt, "--out", "predictions.csv", "--model-file", "model.json")
-    assert answer.returncode == 0, answer.stdout
-    assert "'linear source'" in answer.stdout
-    answer = bare.run("dams", "predict", "model.json", files[1], "--groups", "patient", "--out", "again.csv")
-    assert answer.returncode == 0, answer.stdout
+    groups = ["--groups", "patient"]
+    adapt = ["adapt", *files, "--label", "days", *groups, "--model", "linear"]
+    answers = bare.run_several(
+        ["simulate-ehr", "hospitals", "--rows", "600"],
+        [*adapt, "--out", "predictions.csv", "--model-file", "model.json"],
+        ["predict", "model.json", files[1], *groups, "--out", "again.csv"],
+        ["summarise", files[0], "--label", "days", *groups, "--out", "source.json"],
+        ["summarise", files[1], *groups, "--out", "target.json"],
+        ["adapt", "source.json", "target.json", "--model-file", "m.json"],
+        [*adapt, "--page", "page.html", "--out", "p.csv"],
+        [*adapt, "--model", "boosting", "--model-file", "m.skops"],
+    )
+    assert [code for code, _ in answers] == [0, 0, 0, 0, 0, 0, 2, 2], answers
+    assert "'linear source'" in answers[1][1]
     assert (bare.cwd / "again.csv").read_bytes() == (bare.cwd / "predictions.csv").read_bytes()
-    for name, more in (("source", ["--label", "days"]), ("target", [])):
-        file = f"hospitals/{name}.csv"
-        answer = bare.run("dams", "summarise", file, *more, "--groups", "patient", "--out", f"{name}.json")
-        assert answer.returncode == 0, answer.stdout
-    answer = bare.run("dams", "adapt", "source.json", "target.json", "--model-file", "m.json")
-    assert answer.returncode == 0, answer.stdout
-    for more, extra in (
-        (["--page", "page.html", "--out", "p.csv"], "pipeline"),
-        (["--model", "boosting", "--model-file", "m.skops"], "models"),
-    ):
-        answer = bare.run("dams", *adapt, *more)
-        assert answer.returncode == 2
-        assert f'`pip install "dams[{extra}]"` installs it.' in answer.stdout, answer.stdout
+    for (_, told), extra in zip(answers[-2:], ("pipeline", "models"), strict=True):
+        assert f'`pip install "dams[{extra}]"` installs it.' in told
 
 
 @pytest.mark.parametrize(
@@ -177,23 +198,22 @@ def test_with_its_extras_the_wheel_reports_verifies_and_downloads(full):
     results = full.cwd / "results" / "mine"
     (results / "theory").mkdir(parents=True)
     (results / "theory" / "theory.csv").write_text("statement,holds\n")
-    answer = full.run("dams", "report", "results/mine")
-    assert answer.returncode == 0, answer.stdout
+    (full.cwd / "a.yaml").write_text((ROOT / "config" / "smoke.yaml").read_text(encoding="utf-8"))
+    answers = full.run_several(
+        ["report", "results/mine"],
+        ["verify", "results/mine"],
+        ["download-eicu", "eicu"],
+        ["check", "a.yaml"],
+        ["run", "a.yaml"],
+    )
+    assert [code for code, _ in answers] == [0, 1, 1, 0, 1], answers
     # The paper's numbers and claims, styles and script come with the package.
     page = (results / "report.html").read_text(encoding="utf-8")
     assert all(name in page for name in read_errata())
-    answer = full.run("dams", "verify", "results/mine")
-    assert answer.returncode == 1
-    assert "holds no provenance.json" in answer.stdout
-    answer = full.run("dams", "download-eicu", "eicu")
-    assert answer.returncode == 1
-    assert "set PHYSIONET_USERNAME and PHYSIONET_PASSWORD" in answer.stdout
+    assert "holds no provenance.json" in answers[1][1]
+    assert "set PHYSIONET_USERNAME and PHYSIONET_PASSWORD" in answers[2][1]
     assert not (full.cwd / "eicu").exists()
-    (full.cwd / "a.yaml").write_text((ROOT / "config" / "smoke.yaml").read_text(encoding="utf-8"))
-    assert full.run("dams", "check", "a.yaml").returncode == 0
-    answer = full.run("dams", "run", "a.yaml")
-    assert answer.returncode == 1
-    assert "The source distribution of dams has it" in answer.stdout
+    assert "The source distribution of dams has it" in answers[4][1]
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(distributions):

@@ -174,9 +174,9 @@ def _cells(config):
         (config.seed, *cell.parts, fit.method, fit.model, label.kind, label.beta)
         for block in blocks(config)
         if all(cell.variant == "corrected" for cell in block.cells)
-        for cell in block.cells
-        for fit in block.fits
-        if cell.draw < fit.draws
         for label in block.labels
+        for fit in block.fits
         if label.beta < fit.betas
+        for cell in block.cells
+        if cell.draw < fit.draws
     }

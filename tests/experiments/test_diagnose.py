@@ -13,15 +13,33 @@ from dams.experiments.diagnose import diagnose_cells, diagnose_hospitals
 DIGITS = DATASETS["digits"].load()
 
 
-@pytest.fixture
-def cells(small):
+@pytest.fixture(scope="module")
+def cells():
     """A scenario that is too small to be checked, and digits in both regimes."""
-    small["studies"]["one"]["rows"] = 60
-    small["studies"]["two"] = small["studies"]["one"] | {
-        "datasets": ["digits"],
-        "regimes": [{"kind": "nested"}, {"kind": "free"}],
+    one = {
+        "datasets": ["redundant"],
+        "regimes": [{"kind": "opposing", "epsilon": 0.1}],
+        "models": {"linear": {"draws": 2}},
+        "methods": ["oracle", "source", "closed_form", "nonparametric"],
+        "rows": 60,
     }
-    return cells_to_diagnose(parse(small))
+    two = one | {"datasets": ["digits"], "regimes": [{"kind": "nested"}, {"kind": "free"}]}
+    return cells_to_diagnose(parse({"name": "small", "studies": {"one": one, "two": two}}))
+
+
+def diagnose(cells, digits=DIGITS):
+    return diagnose_cells(cells, {"digits": digits}, confidence=0.95, seed=3)
+
+
+@pytest.fixture(scope="module")
+def together(cells):
+    return diagnose(cells)
+
+
+@pytest.fixture(scope="module")
+def alone(cells):
+    """The last of the cells, without the others."""
+    return diagnose(cells[2:])
 
 
 def test_one_cell_a_data_set_and_regime(small, study):
@@ -38,8 +56,8 @@ def test_one_cell_a_data_set_and_regime(small, study):
     assert {c.key.draw for c in found} == {0}
 
 
-def test_cells_are_those_of_the_experiments_beside_the_truth(cells):
-    verdicts, summary, relative = diagnose_cells(cells, {"digits": DIGITS}, confidence=0.95, seed=3)
+def test_cells_are_those_of_the_experiments_beside_the_truth(cells, together):
+    verdicts, summary, relative = together
     assert list(verdicts["dataset"]) == ["redundant", "digits", "digits"]
     assert verdicts["verdict"][0].startswith("not checked: X_source needs at least 40 rows")
     assert set(verdicts["verdict"][1:]) == {"UCAR not rejected"}
@@ -61,18 +79,16 @@ def test_cells_are_those_of_the_experiments_beside_the_truth(cells):
     assert summary["least_eigenvalue"][2] < summary["least_eigenvalue"][1] < 1
 
 
-def test_names_that_are_formulas_are_written_as_text(cells):
+def test_names_that_are_formulas_are_written_as_text(cells, alone):
     columns = [f"=cmd|{name}" if number == 1 else name for number, name in enumerate(DIGITS.columns)]
-    relative = diagnose_cells(cells[2:], {"digits": DIGITS.set_axis(columns, axis=1)}, confidence=0.95, seed=3)[2]
+    relative = diagnose(cells[2:], DIGITS.set_axis(columns, axis=1))[2]
     assert not relative["feature"].str.startswith("=").any()
-    plain = diagnose_cells(cells[2:], {"digits": DIGITS}, confidence=0.95, seed=3)[2]
+    plain = alone[2]
     assert set(relative["feature"]) - set(plain["feature"]) <= {f"'{columns[1]}"}
     np.testing.assert_array_equal(relative["r"], plain["r"])
 
 
-def test_the_same_digits_every_time_whatever_else_is_looked_at(cells):
-    together = diagnose_cells(cells, {"digits": DIGITS}, confidence=0.95, seed=3)
-    alone = diagnose_cells(cells[2:], {"digits": DIGITS}, confidence=0.95, seed=3)
+def test_the_same_digits_every_time_whatever_else_is_looked_at(together, alone):
     for all_rows, rows in zip(together, alone, strict=True):
         assert all_rows[all_rows["regime"] == "free"].to_csv(index=False) == rows.to_csv(index=False)
 

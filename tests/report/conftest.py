@@ -33,7 +33,7 @@ DEFAULTS = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_records():
     """Records from rows that only say what is not the default."""
 
@@ -43,7 +43,7 @@ def make_records():
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def crossed_records(make_records):
     """Two data sets × two regimes × 6 draws × 3 β × three methods that share effects of draw and β."""
     rng = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def crossed_records(make_records):
     return make_records(rows)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def epsilon_records(make_records):
     """Both scenarios over three ε, both kinds of label, two methods that all but coincide."""
     rng = np.random.default_rng(1)

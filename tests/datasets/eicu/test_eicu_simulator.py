@@ -12,11 +12,12 @@ from sklearn.linear_model import LinearRegression
 
 from dams import ClosedFormRegressor, FilteredEstimator, FreeRates, apply_missingness
 from dams.datasets.eicu.catalogue import catalogue
-from dams.datasets.eicu.cohort import planted_counts
+from dams.datasets.eicu.cohort import Cohort, draw_cohort, planted_counts
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.datasets.eicu.fiddle import is_clinical, load_fiddle, read_cohort
+from dams.datasets.eicu.files import describe_truth, static_columns
 from dams.datasets.eicu.names import MECHANISMS
-from dams.datasets.eicu.simulator import COHORTS, simulate_eicu, simulate_eicu_table
+from dams.datasets.eicu.simulator import COHORTS, simulate_eicu, simulate_eicu_table, table_of
 from dams.experiments.eicu.run import fit_linear
 from dams.relative import estimate_relative_missingness
 
@@ -32,26 +33,33 @@ def digests(folder):
 
 
 @dataclass(frozen=True)
-class Simulated:
+class Small:
     folder: Path
+    everything: FeatureTable
+    table: FeatureTable
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    simulate_eicu(folder, size="test")
+    return Small(folder, read_cohort(folder), load_fiddle(folder))
+
+
+@dataclass(frozen=True)
+class Large:
+    cohort: Cohort
     truth: dict
     everything: FeatureTable
     table: FeatureTable
 
 
-def simulated(folder, size):
-    truth = simulate_eicu(folder, size=size)
-    return Simulated(folder, truth, read_cohort(folder), load_fiddle(folder))
-
-
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    return simulated(tmp_path_factory.mktemp("small"), "test")
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    return simulated(tmp_path_factory.mktemp("large"), "default")
+def large():
+    """The cohort of the default size without its files, which take longer than all else: those of `small` are read."""
+    cohort = draw_cohort("default", COHORTS["default"], "ucar", None, 1.0, random_state=0, with_hours=True)
+    everything, table = (table_of(cohort, min_either=e, min_both=b) for e, b in ((0, 0), (0.05, 0.01)))
+    return Large(cohort, describe_truth(cohort), everything, table)
 
 
 def test_same_seed_same_bytes(small, tmp_path):
@@ -111,9 +119,23 @@ def test_loader_agrees_with_sparse_and_pandas(small):
     np.testing.assert_array_equal(found.y, population["mortality_LABEL"][rows])
 
 
+# Whether losses are independent of the values, and between features, and whether there is one population.
+HOLDS = {
+    "ucar": (True, True, True),
+    "block_ucar": (True, False, True),
+    "hourly": (False, False, True),
+    "population": (True, True, False),
+    "mar": (False, False, True),
+    "mnar": (False, False, True),
+}
+
+
 @pytest.mark.parametrize("scenario", MECHANISMS)
-def test_table_is_what_the_files_hold(tmp_path, scenario):
-    simulate_eicu(tmp_path, size="test", scenario=scenario, random_state=3)
+def test_table_is_what_the_files_hold_and_the_truth_states_what_holds(tmp_path, scenario):
+    truth = simulate_eicu(tmp_path, size="test", scenario=scenario, random_state=3)
+    assert json.loads((tmp_path / "truth.json").read_text()) == truth and truth["scenario"] == scenario
+    keys = ("loss_independent_of_values", "loss_independent_between_features", "same_population")
+    assert tuple(truth["assumptions"][key] for key in keys) == HOLDS[scenario]
     files, table = load_fiddle(tmp_path), simulate_eicu_table(scenario=scenario, random_state=3)
     assert files.names == table.names and files.hospitals == table.hospitals
     assert (files.X != table.X).nnz == 0
@@ -122,7 +144,7 @@ def test_table_is_what_the_files_hold(tmp_path, scenario):
 
 
 def test_default_cohort_has_the_stated_counts(large):
-    folder, truth, table = large.folder, large.truth, large.table
+    truth, table = large.truth, large.table
     assert [len(table.at(h).y) for h in (73, 264)] == [3006, 2663]
     assert [table.at(h).y.sum() for h in (73, 264)] == [292, 266]
     assert [round(table.at(h).y.mean(), 3) for h in (73, 264)] == [0.097, 0.100]
@@ -130,8 +152,8 @@ def test_default_cohort_has_the_stated_counts(large):
     for hospital, (stays, deaths) in COHORTS["default"].items():
         assert truth["hospitals"][str(hospital)]["stays"] == stays
         assert truth["hospitals"][str(hospital)]["deaths"] == deaths
-    s, X = (json.loads((folder / FEATURES / f"{name}.feature_names.json").read_text()) for name in "sX")
-    assert 140 <= len(s) <= 160 and 2300 <= len(X) <= 2500
+    _, static_names = static_columns(large.cohort)
+    assert 140 <= len(static_names) <= 160 and 2300 <= len(large.cohort.cat.timed_names) <= 2500
     assert sum(stays for stays, _ in COHORTS["default"].values()) == 8600
 
 
@@ -141,12 +163,11 @@ def test_small_cohort_is_small(small):
 
 
 def test_noninvasive_mean_pressure_matches_public_figures(large):
-    cohort, truth = large.everything, large.truth
-    ever = cohort.X[:, [cohort.names.index("noninvasivemean_mask")]].mean()
-    names = json.loads((large.folder / FEATURES / "X.feature_names.json").read_text())
-    with np.load(large.folder / FEATURES / "X.npz") as stored:
-        measured = (stored["coords"][2] == names.index("noninvasivemean_mask")).sum()
-    density = measured / (8600 * 48)
+    cohort, truth = large.cohort, large.truth
+    names = cohort.cat.timed_names
+    mask = names.index("noninvasivemean_mask")
+    ever = cohort.timed[cohort.hospital < 2, mask].mean()
+    density = (cohort.hours % len(names) == mask).sum() / (8600 * 48)
     assert abs(ever - 0.96) < 0.01 and abs(density - 0.81) < 0.01
     bins = [name for name in names if name.startswith("noninvasivemean_max_")]
     assert [re.findall(r"[\d.]+", name)[0] for name in bins[1:]] == ["71.0", "79.0", "87.0", "98.0"]
@@ -155,7 +176,7 @@ def test_noninvasive_mean_pressure_matches_public_figures(large):
 
 
 def test_order_and_patterns_of_names(large):
-    names = json.loads((large.folder / FEATURES / "X.feature_names.json").read_text())
+    names = large.cohort.cat.timed_names
     vitals = [v.name for v in catalogue("default").vitals]
     assert names[: len(vitals)] == [f"{v}_mask" for v in vitals]
     per_vital = names[names.index(f"{vitals[0]}_delta_time_(-0.001, 1.0]") :]
@@ -165,7 +186,7 @@ def test_order_and_patterns_of_names(large):
     others = names[len(vitals) : -len(per_vital)]
     assert "lactate_value_" in "".join(others) and any("|dosage_(" in name for name in others)
     assert any("non-rebreather mask" in name for name in others)
-    static = json.loads((large.folder / FEATURES / "s.feature_names.json").read_text())
+    _, static = static_columns(large.cohort)
     assert {"age_value:(51.0, 61.0]", "age_value:> 89", "gender_value:Female", "hospitalid_value:73__"} <= set(static)
     assert {"wardid_value:236__", "unittype_value:Med-Surg ICU"} <= set(static)
 
@@ -214,20 +235,6 @@ def test_nested_rates_are_nested(tmp_path):
     truth = simulate_eicu(tmp_path, size="test", mechanism="nested")
     rates = [f["rates"] for name, f in truth["features"].items() if not name.startswith("zz planted")]
     assert all(rate["73"] <= rate["264"] for rate in rates) and truth["assumptions"]["nested_rates"]
-
-
-def test_truth_states_what_holds(tmp_path):
-    statements = {s: simulate_eicu(tmp_path, size="test", scenario=s)["assumptions"] for s in MECHANISMS}
-    keys = ("loss_independent_of_values", "loss_independent_between_features", "same_population")
-    assert {s: tuple(statements[s][key] for key in keys) for s in MECHANISMS} == {
-        "ucar": (True, True, True),
-        "block_ucar": (True, False, True),
-        "hourly": (False, False, True),
-        "population": (True, True, False),
-        "mar": (False, False, True),
-        "mnar": (False, False, True),
-    }
-    assert json.loads((tmp_path / "truth.json").read_text())["scenario"] == "mnar"
 
 
 def lactate(table):
@@ -283,16 +290,30 @@ def target_errors(table, source, target):
     return np.array(adjusted) - oracle
 
 
+def both_ways(table):
+    return target_errors(table, 73, 264) + target_errors(table, 264, 73)
+
+
+@pytest.fixture(scope="module")
+def unviolated():
+    table = simulate_eicu_table(12_000, scenario="population", strength=0.0)
+    return table, both_ways(table)
+
+
 # That the filter cannot follow is part of what it costs.
 @pytest.mark.filterwarnings("ignore:The target records")
 @pytest.mark.parametrize(
     ("scenario", "mechanism"), [("population", None), ("mar", None), ("mnar", "severity"), ("mnar", "outcome")]
 )
-def test_violated_assumptions_cost_more_the_further_they_are_violated(scenario, mechanism):
-    excess = []
-    for strength in (0.0, 1.0, 2.0):
-        table = simulate_eicu_table(12_000, scenario=scenario, mechanism=mechanism, strength=strength)
-        excess.append(target_errors(table, 73, 264) + target_errors(table, 264, 73))
+def test_violated_assumptions_cost_more_the_further_they_are_violated(unviolated, scenario, mechanism):
+    plain, once, twice = (
+        simulate_eicu_table(12_000, scenario=scenario, mechanism=mechanism, strength=strength)
+        for strength in (0.0, 1.0, 2.0)
+    )
+    # Without any strength the scenarios are one, and what adjustment costs there is found once.
+    table, cost = unviolated
+    assert plain.names == table.names and (plain.X != table.X).nnz == 0 and (plain.y == table.y).all()
+    excess = [cost, both_ways(once), both_ways(twice)]
     assert (np.diff(excess, axis=0) > 0.005).all(), excess
 
 
@@ -311,8 +332,8 @@ def test_closed_form_finds_the_oracle_of_the_same_stays(large_population, draw):
 
 @pytest.fixture(scope="module")
 def large_population():
-    """200,000 stays of which nothing was lost, with the six features that death depends on."""
-    return of_causes(simulate_eicu_table(200_000, scenario="ucar", strength=0.0))
+    """100,000 stays of which nothing was lost, with the six features that death depends on."""
+    return of_causes(simulate_eicu_table(100_000, scenario="ucar", strength=0.0))
 
 
 def of_causes(table):
@@ -329,14 +350,16 @@ def two_large_hospitals():
     return simulate_eicu_table(400_000, scenario="ucar")
 
 
-def oracle_and_others(here, there):
+CLOSED_FORMS = {
+    "printed": ClosedFormRegressor(gram="target", stabilise=False),
+    "stabilised": ClosedFormRegressor(gram="target"),
+}
+
+
+def oracle_and_others(here, there, methods=tuple(CLOSED_FORMS)):
     """Coefficients of the oracle, and by method those learnt elsewhere."""
-    models = {
-        "printed": ClosedFormRegressor(gram="target", stabilise=False),
-        "stabilised": ClosedFormRegressor(gram="target"),
-    }
     labels = here.y.astype(float)
-    others = {name: model.fit(here.X, labels, X_target=there.X).coef_ for name, model in models.items()}
+    others = {name: CLOSED_FORMS[name].fit(here.X, labels, X_target=there.X).coef_ for name in methods}
     return fit_linear(there, "oracle").coef[:, 0], others | {"source": fit_linear(here, "source").coef[:, 0]}
 
 
@@ -360,7 +383,7 @@ def test_all_that_parts_closed_form_and_oracle_under_ucar_is_noise(two_large_hos
         here, there = table.at(source), table.at(target)
         for k in range(cohorts):
             parts = (part.take(np.arange(k, len(part.y), cohorts)) for part in (here, there))
-            oracle, others = oracle_and_others(*parts)
+            oracle, others = oracle_and_others(*parts, methods=["printed"])
             oracles.append(oracle)
             gaps.append([others["printed"] - oracle, others["source"] - oracle])
         noise = np.var(gaps, axis=0, ddof=1).sum(axis=1) / cohorts

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from dams.datasets.eicu import coo_npz
 from dams.datasets.eicu.coo_npz import CooNpz, write_coo
 from dams.datasets.eicu.feature_table import FeatureTable
 from dams.datasets.eicu.fiddle import collapse, files_of, is_clinical, is_shared, load_fiddle, read_cohort
@@ -101,7 +102,9 @@ def test_collapse_is_any_over_time_whatever_the_chunks(tmp_path_factory, data):
     dense = np.array(data.draw(st.lists(st.booleans(), min_size=cells, max_size=cells))).reshape(shape)
     rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=shape[0], max_size=shape[0])))
     path = tmp_path_factory.mktemp("coo") / "X.npz"
-    write_coo(path, np.nonzero(dense), np.ones(dense.sum(), dtype=int), shape)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coo_npz, "CHUNK", data.draw(st.integers(1, 9)))
+        write_coo(path, np.nonzero(dense), np.ones(dense.sum(), dtype=int), shape)
     found = collapse(CooNpz(path), rows, chunk=data.draw(st.integers(1, 9)))
     np.testing.assert_array_equal(found.toarray(), dense.any(axis=1)[rows])
 

@@ -22,7 +22,7 @@ def part(sample, rows):
 
 @pytest.fixture
 def draws(train):
-    return Draws((part(train, slice(0, 300)), part(train, slice(300, 600)), part(train, slice(600, 900))))
+    return Draws((part(train, slice(0, 100)), part(train, slice(100, 200)), part(train, slice(200, 300))))
 
 
 def predictions(engine, sample, X, rng):
@@ -49,7 +49,7 @@ def test_predictions_are_averaged_before_the_error(engine, draws, held_out):
 
 @engines
 def test_one_draw_is_the_sample_itself_to_the_bit(engine, train, held_out):
-    sample = part(train, slice(0, 200))
+    sample = part(train, slice(0, 100))
     np.testing.assert_array_equal(
         engine(Draws((sample,)), held_out, np.random.default_rng(0)), engine(sample, held_out, np.random.default_rng(0))
     )
@@ -57,7 +57,7 @@ def test_one_draw_is_the_sample_itself_to_the_bit(engine, train, held_out):
 
 def test_labels_are_selected_in_every_draw(draws):
     chosen = draws.select(np.array([True, False, True]))
-    assert [sample.Y.shape for sample in chosen.draws] == [(300, 2)] * 3
+    assert [sample.Y.shape for sample in chosen.draws] == [(100, 2)] * 3
 
 
 def test_two_way_gives_three_draws_of_the_source_rows():

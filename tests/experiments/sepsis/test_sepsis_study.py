@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from sklearn import get_config
 
+from dams.datasets.eicu.simulator import simulate_eicu_table
 from dams.datasets.sepsis.ranges import FLAGS
+from dams.experiments.eicu.run import run_eicu
 from dams.experiments.sepsis.cells import FEWEST, linear_labels, masked_cell, natural_cell, with_frequent_flags
 from dams.experiments.sepsis.masks import COLUMNS, gap_closed, run_masks, with_labels
 from dams.experiments.sepsis.methods import METHODS, MODELS
@@ -145,9 +147,13 @@ def test_natural_shift_is_scored_with_paired_intervals(hospitals):
 
 
 def test_results_do_not_depend_on_processes(hospitals):
+    """Of this study and of eICU's: processes take seconds to start, so that both use the same ones."""
     options = {"methods": ("source", "oracle"), "models": ("linear",), "replicates": 20, "seed": 3}
     pd.testing.assert_frame_equal(run_natural(hospitals, **options), run_natural(hospitals, n_jobs=2, **options))
     one, two = (run_masks(hospitals, splits=1, methods=("source", "oracle"), seed=3, n_jobs=n) for n in (1, 2))
+    pd.testing.assert_frame_equal(one, two)
+    table = simulate_eicu_table(400, random_state=0)
+    one, two = (run_eicu(table, methods=["oracle", "two_way"], replicates=5, n_jobs=n) for n in (1, 2))
     pd.testing.assert_frame_equal(one, two)
 
 
@@ -169,35 +175,42 @@ def test_a_method_that_fails_is_a_row_with_its_reason(hospitals, monkeypatch):
 warned = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-@warned
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_predicts(hospitals, name):
+@pytest.fixture(scope="module")
+def few(hospitals):
+    """A cell of 600 patients a part, and what it is without target labels, without known losses, without both."""
     cell = natural_cell(hospitals, "A", "B", seed=0)
-    small = type(cell)(*(rows.take(np.arange(600)) for rows in (cell.source, cell.target, cell.test)))
-    model = METHODS[name].models[0]
-    found = METHODS[name].predict(with_frequent_flags(small), MODELS[model]())
-    assert found.values.shape == (600,) and np.isfinite(found.values).all()
-
-
-@warned
-def test_only_methods_that_say_so_use_losses_or_target_labels(hospitals):
-    cell = natural_cell(hospitals, "A", "B", seed=0)
-    parts = [rows.take(np.arange(600)) for rows in (cell.source, cell.target, cell.test)]
-    small = with_frequent_flags(type(cell)(*parts))
+    cell = with_frequent_flags(
+        type(cell)(*(rows.take(np.arange(600)) for rows in (cell.source, cell.target, cell.test)))
+    )
     rng = np.random.default_rng(0)
 
-    def spoilt(rows, *, y=False, recorded=False):
-        other = rng.random(rows.recorded.shape) < 0.5 if recorded else rows.recorded
-        return type(rows)(rows.X, rng.permutation(rows.y) if y else rows.y, other, rows.about)
+    def spoilt(*, y=False, recorded=False):
+        parts = []
+        for rows in (cell.source, cell.target, cell.test):
+            labels = rng.permutation(rows.y) if y and rows is cell.target else rows.y
+            known = rng.random(rows.recorded.shape) < 0.5 if recorded else rows.recorded
+            parts.append(type(rows)(rows.X, labels, known, rows.about))
+        return type(cell)(*parts)
 
-    without_labels = type(cell)(small.source, spoilt(small.target, y=True), small.test)
-    without_losses = type(cell)(*(spoilt(rows, recorded=True) for rows in (small.source, small.target, small.test)))
-    for name, method in METHODS.items():
-        model = MODELS[method.models[0]]
-        plain = method.predict(small, model()).values
-        for what, other in (("target labels", without_labels), ("known losses", without_losses)):
-            same = np.array_equal(method.predict(other, model()).values, plain)
-            assert same == (method.needs != what), (name, what)
+    return cell, spoilt(y=True), spoilt(recorded=True), spoilt(y=True, recorded=True)
+
+
+@warned
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_predicts_and_uses_losses_or_target_labels_only_if_it_says_so(few, name):
+    method = METHODS[name]
+
+    def predict(cell):
+        return method.predict(cell, MODELS[method.models[0]]()).values
+
+    cell, without_labels, without_losses, without_both = few
+    plain = predict(cell)
+    assert plain.shape == (600,) and np.isfinite(plain).all()
+    if not method.needs:
+        assert np.array_equal(predict(without_both), plain)
+    for what, other in (("target labels", without_labels), ("known losses", without_losses)):
+        if method.needs:
+            assert np.array_equal(predict(other), plain) == (method.needs != what), what
 
 
 @warned

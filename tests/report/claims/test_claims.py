@@ -1,6 +1,5 @@
 """Claims: the file is sound, and each kind of check turns when the records are altered to contradict it."""
 
-import json
 import math
 
 import numpy as np
@@ -26,6 +25,7 @@ from dams.report.claims.verdicts import (
     intervals_of,
     read_claims,
 )
+from dams.report.evidence import Evidence
 from dams.report.page.render import write_page
 from dams.report.paper import read_errata
 from dams.report.run_folder import RunFolder
@@ -43,9 +43,12 @@ LEVELS = {
 }
 
 
-@pytest.fixture
-def evidence(tmp_path, make_records):
-    """A folder of records with means LEVELS but for what a test changes; only the source's scores have a slope."""
+SETTINGS = {"seed": 1, "bootstrap": {"replicates": 300}}
+
+
+@pytest.fixture(scope="module")
+def evidence(make_records):
+    """Records with means LEVELS but for what a test changes; only the source's scores have a slope."""
 
     def make(slopes=None, **changed):
         rng = np.random.default_rng(0)
@@ -60,9 +63,7 @@ def evidence(tmp_path, make_records):
                     score = level + shared + 0.002 * rng.normal() + slopes.get(predictor, 0) * (distance - 1.5)
                     cell = {"draw": draw, "beta": beta, "score": score, "rate_distance": distance}
                     rows.append({"model": model, "method": method, **cell})
-        write_csv(make_records(rows), tmp_path / "records.csv")
-        (tmp_path / "config.json").write_text(json.dumps({"seed": 1, "bootstrap": {"replicates": 300}}))
-        return RunFolder(tmp_path).evidence
+        return Evidence(make_records(rows), SETTINGS)
 
     return make
 
@@ -140,9 +141,8 @@ def test_a_check_holds_on_records_that_bear_it_out_and_fails_on_records_that_do_
     assert verdict(check, evidence(**contradiction)) is Verdict.NOT_SUPPORTED
 
 
-def test_a_slope_is_of_one_regime(evidence, make_records, tmp_path):
+def test_a_slope_is_of_one_regime(make_records):
     """Pooled, the source's slope would be negative and not the steepest; within each regime it is both (E22)."""
-    evidence()
     rng = np.random.default_rng(3)
     rows = []
     for regime, near, level in (("nested", 1.0, 1.0), ("free", 2.0, 0.2)):
@@ -151,8 +151,7 @@ def test_a_slope_is_of_one_regime(evidence, make_records, tmp_path):
                 score = level + slope * (distance - near) + 0.001 * rng.normal()
                 cell = {"draw": draw, "rate_distance": distance, "score": score}
                 rows.append({"regime": regime, "method": method, **cell})
-    write_csv(make_records(rows), tmp_path / "records.csv")
-    pooled = RunFolder(tmp_path).evidence
+    pooled = Evidence(make_records(rows), SETTINGS)
     options = {"kind": "slope", "predictor": "source", "expect": {"above": 0}}
     with pytest.raises(ValueError, match="A slope is of one regime"):
         verdict(claim(**options, scope={"dataset": "adult"}), pooled)
@@ -250,15 +249,13 @@ def test_theory_is_taken_from_its_table(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["difference", "ratio", "level"])
-def test_one_cell_among_failures_decides_nothing(evidence, make_records, tmp_path, kind):
-    evidence()
+def test_one_cell_among_failures_decides_nothing(make_records, kind):
     rows = [
         {"method": method, "draw": draw, "score": None if draw else score}
         for draw in range(8)
         for method, score in (("closed_form", 0.1), ("source", 0.5))
     ]
-    write_csv(make_records(rows), tmp_path / "records.csv")
-    assert verdict(RECORD_CHECKS[kind][0], RunFolder(tmp_path).evidence) is Verdict.UNDECIDED
+    assert verdict(RECORD_CHECKS[kind][0], Evidence(make_records(rows), SETTINGS)) is Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(5, Verdict.SUPPORTED), (6, Verdict.NOT_SUPPORTED)])
@@ -355,22 +352,18 @@ def test_what_is_not_in_the_run_is_named(evidence):
     assert "two" in check_claim(imputed, whole)[1][0].reason
 
 
-def test_few_draws_decide_nothing(evidence, tmp_path):
-    few = evidence()
-    records = few.records[few.records["draw"] < 3]
-    write_csv(records, tmp_path / "records.csv")
-    check = RECORD_CHECKS["difference"][0]
-    got, findings = check_claim(check, RunFolder(tmp_path).evidence)
+def test_few_draws_decide_nothing(evidence):
+    records = evidence().records
+    few = Evidence(records[records["draw"] < 3], SETTINGS)
+    got, findings = check_claim(RECORD_CHECKS["difference"][0], few)
     assert got is Verdict.UNDECIDED
     assert findings[0].reason == "3 rate draws are too few to tell"
 
 
-def test_predictors_are_paired_in_one_study(evidence, tmp_path):
+def test_predictors_are_paired_in_one_study(evidence):
     """Two studies with one method each share no cells, however alike their names."""
-    whole = evidence()
-    records = whole.records.assign(study=lambda r: np.where(r["method"] == "source", "other", "one"))
-    write_csv(records, tmp_path / "records.csv")
-    got, findings = check_claim(RECORD_CHECKS["difference"][0], RunFolder(tmp_path).evidence)
+    records = evidence().records.assign(study=lambda r: np.where(r["method"] == "source", "other", "one"))
+    got, findings = check_claim(RECORD_CHECKS["difference"][0], Evidence(records, SETTINGS))
     assert got is Verdict.NOT_TESTABLE
     assert "no study holds all of closed_form, source" in findings[0].reason
 
@@ -487,7 +480,6 @@ def test_tables_of_claims_say_what_was_found(evidence):
     assert set(findings["id"]) == set(table["id"])
 
 
-def test_same_records_same_bytes(evidence, tmp_path):
-    evidence()
-    first, second = (check_claims(RunFolder(tmp_path).evidence, read_claims())[1] for _ in range(2))
+def test_same_records_same_bytes(evidence):
+    first, second = (check_claims(evidence(), read_claims())[1] for _ in range(2))
     pd.testing.assert_frame_equal(first, second)

@@ -76,5 +76,5 @@ def test_prevalence_figure_marks_every_feature_once(table, tmp_path):
     blue = marks[0]
     assert (np.asarray(blue.get_ydata()) > np.asarray(blue.get_xdata())).all()
     assert "simulated" not in prevalence_figure(relative, simulated=False).axes[0].get_title(loc="left")
-    save_figure(figure, tmp_path / "prevalence")
+    save_figure(figure, [tmp_path / "prevalence.png"])
     assert (tmp_path / "prevalence.png").stat().st_size > 10_000

@@ -34,26 +34,46 @@ def no_figure_is_left_open():
     plt.close("all")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def records_of(crossed_records, epsilon_records):
     return {"error_against_epsilon": epsilon_records, "error_against_distance": crossed_records}
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("figures")
+
+
+@pytest.fixture(scope="module")
+def figures(records_of, folder):
+    """The figures of whole records, drawn and saved once: that takes seconds."""
+    drawn = {name: draw(name, records) for name, records in records_of.items()}
+    for name, figure in drawn.items():
+        save_figure(figure, folder / name)
+    return drawn
+
+
+@pytest.fixture(scope="module")
+def pages(figures, folder):
+    """The same as parts of a page."""
+    texts = {name: (folder / f"{name}.svg").read_text(encoding="utf-8") for name in figures}
+    return {name: inline_svg(text, prefix="p", label="") for name, text in texts.items()}
+
+
 @pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
-def test_drawn_twice_a_figure_is_three_equal_files(records_of, name, tmp_path):
-    for time in ("first", "second"):
-        # What was drawn before must not show.
-        plt.subplots()
-        save_figure(draw(name, records_of[name]), tmp_path / time / name)
+def test_drawn_twice_a_figure_is_three_equal_files(records_of, figures, folder, name, tmp_path):
+    # What was drawn before must not show.
+    plt.subplots()
+    save_figure(draw(name, records_of[name]), tmp_path / name)
     for suffix in ("svg", "pdf", "png"):
-        first, second = (tmp_path / time / f"{name}.{suffix}" for time in ("first", "second"))
+        first, second = (place / f"{name}.{suffix}" for place in (folder, tmp_path))
         assert first.stat().st_size > 1000
         assert first.read_bytes() == second.read_bytes(), suffix
 
 
 @pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
-def test_axes_have_names_and_there_is_one_legend(records_of, name):
-    figure = draw(name, records_of[name])
+def test_axes_have_names_and_there_is_one_legend(figures, name):
+    figure = figures[name]
     assert any("MSE / Var(Y)" in axes.get_ylabel() for axes in figure.axes)
     assert any(axes.get_xlabel() for axes in figure.axes)
     assert all(axes.get_title(loc="left") for axes in figure.axes if axes.get_subplotspec().is_first_row())
@@ -63,11 +83,9 @@ def test_axes_have_names_and_there_is_one_legend(records_of, name):
 
 
 @pytest.mark.parametrize("name", ["error_against_epsilon", "error_against_distance"])
-def test_no_dark_grey_is_left_for_a_dark_page(records_of, name, tmp_path):
-    save_figure(draw(name, records_of[name]), tmp_path / name)
-    page = inline_svg((tmp_path / f"{name}.svg").read_text(encoding="utf-8"), prefix="p", label="")
-    assert "currentColor" in page
-    assert not [grey for grey in re.findall(r"#([0-9a-f]{2})\1\1\b", page) if int(grey, 16) < 0x80]
+def test_no_dark_grey_is_left_for_a_dark_page(pages, name):
+    assert "currentColor" in pages[name]
+    assert not [grey for grey in re.findall(r"#([0-9a-f]{2})\1\1\b", pages[name]) if int(grey, 16) < 0x80]
 
 
 @pytest.mark.parametrize("columns", [1, 3, 7])
@@ -113,15 +131,15 @@ def test_points_are_compared_with_the_oracle_of_the_same_labels_and_study(make_r
     assert sorted(dots[1].get_path().vertices[::2, 1]) == [0.3] * 3 + [0.9] * 3
 
 
-def test_a_panel_for_every_scenario_and_kind_of_label(epsilon_records):
-    figure = draw("error_against_epsilon", epsilon_records)
+def test_a_panel_for_every_scenario_and_kind_of_label(figures):
+    figure = figures["error_against_epsilon"]
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert len(set(titles)) == 4
     assert all(axes.get_xlim() == (0, 1) for axes in figure.axes)
 
 
-def test_lines_show_the_means(epsilon_records):
-    figure = draw("error_against_epsilon", epsilon_records)
+def test_lines_show_the_means(figures, epsilon_records):
+    figure = figures["error_against_epsilon"]
     shown = {line.get_label(): line for line in figure.axes[0].get_lines()}
     title = figure.axes[0].get_title(loc="left")
     labels = "structural" if "stated" in title else "random_linear"
@@ -187,7 +205,7 @@ def test_where_every_fit_failed_there_is_still_an_output(records_of, name, of, t
     if OUTPUTS[name].kind == "table":
         assert "—" in made.to_markdown() or not made.sections
         return
-    save_figure(made, tmp_path / name)
+    save_figure(made, [tmp_path / f"{name}.svg"])
     panels = [axes for axes in made.axes if axes.get_title(loc="left")]
     assert len(panels) > 1
     assert all("every fit failed" in [text.get_text() for text in panel.texts] for panel in panels)
@@ -229,9 +247,9 @@ def test_a_method_on_fewer_cells_is_marked_over_epsilon_too(epsilon_records):
     assert labels == ["Oracle", "Source (fewer cells)", "Closed-form", EXACT]
 
 
-def test_one_bad_fit_does_not_squeeze_the_rest_over_epsilon(epsilon_records):
+def test_one_bad_fit_does_not_squeeze_the_rest_over_epsilon(figures, epsilon_records):
     records = epsilon_records.copy()
-    panels = draw("error_against_epsilon", records).axes
+    panels = figures["error_against_epsilon"].axes
     assert not [text for panel in panels for text in panel.texts if "off the scale" in text.get_text()]
     bad = records[(records["dataset"] == "redundant") & (records["labels"] == "structural")].index[0]
     records.loc[bad, "score"] = 500.0
@@ -297,8 +315,8 @@ def test_every_regime_has_a_line_of_its_own(make_records):
     assert {text.get_text() for text in panel.texts} >= {"mˢ ≤ mᵗ", "mˢ ? mᵗ"}
 
 
-def test_exact_scores_are_drawn_under_the_sampled_ones(epsilon_records):
-    panel = draw("error_against_epsilon", epsilon_records).axes[0]
+def test_exact_scores_are_drawn_under_the_sampled_ones(figures):
+    panel = figures["error_against_epsilon"].axes[0]
     labels = "structural" if "stated" in panel.get_title(loc="left") else "random_linear"
     (line,) = [line for line in panel.get_lines() if line.get_label() == EXACT]
     assert line.get_ydata()[0] == pytest.approx(exact_scores("redundant", 0.1, labels)["oracle"])
@@ -320,18 +338,15 @@ def test_one_exploding_method_is_told_in_words(make_records):
     assert len(fitted) == 2 and panel.get_ylim()[1] < 1
 
 
-def test_text_of_a_figure_stays_text(records_of, tmp_path):
+def test_text_of_a_figure_stays_text(pages):
     """Outlines of letters can't be found or copied, nor take the typeface of a page."""
-    save_figure(draw("error_against_distance", records_of["error_against_distance"]), tmp_path / "f")
-    page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
+    page = pages["error_against_distance"]
     assert ">‖mˢ − mᵗ‖₂</text>" in page and ">(a) Adult</text>" in page
     assert "font-family" not in page and "DejaVu" not in page
 
 
-def test_a_figure_of_panels_is_cut_along_them(records_of, tmp_path):
-    figure = draw("error_against_distance", records_of["error_against_distance"])
-    save_figure(figure, tmp_path / "f")
-    page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
+def test_a_figure_of_panels_is_cut_along_them(figures, pages):
+    figure, page = figures["error_against_distance"], pages["error_against_distance"]
     views = [tuple(map(float, view.split())) for view in re.findall('<svg aria-hidden="true" viewBox="([^"]+)"', page)]
     assert len(views) == len(figure.axes) + len(figure.legends[0].get_texts())
     assert page.count('<use href="#p-all"/>') == len(views) and 'id="p-all"' in page
@@ -348,7 +363,7 @@ def test_a_figure_of_panels_is_cut_along_them(records_of, tmp_path):
 def test_a_figure_of_one_panel_is_left_whole(tmp_path):
     figure, axes = new_figure(1, 1, width=3, height=2)
     axes[0, 0].plot([0, 1])
-    save_figure(figure, tmp_path / "f")
+    save_figure(figure, [tmp_path / "f.svg"])
     page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
     assert page.count("<svg") == 1 and "panels" not in page
 
@@ -357,7 +372,7 @@ def test_dots_are_one_shape_and_lines_stay_lines(tmp_path):
     figure, axes = new_figure(1, 1, width=3, height=2)
     draw_dots(axes[0, 0], np.arange(50) / 50, np.arange(50) / 50, color="#0072b2", size=2, alpha=0.5)
     axes[0, 0].hlines([0.5], 0, 1)
-    save_figure(figure, tmp_path / "f")
+    save_figure(figure, [tmp_path / "f.svg", tmp_path / "f.png"])
     page = inline_svg((tmp_path / "f.svg").read_text(encoding="utf-8"), prefix="p", label="")
     (dots,) = [path for path in re.findall(' d="([^"]+)"', page) if "h0" in path]
     assert dots.count("h0") == 50

@@ -58,6 +58,16 @@ def frames():
     return masks, gap_closed(masks, replicates=50), make_scores(), make_ratios()
 
 
+@pytest.fixture(scope="module")
+def figures(frames):
+    masks, shares, scores, ratios = frames
+    drawn = gap_figure(masks, shares), excess_figure(scores), recording_figure(ratios)
+    for figure in drawn:
+        figure.draw_without_rendering()
+        plt.close(figure)
+    return drawn
+
+
 def test_findings_judge_bars_harm_and_analogues(frames):
     _, shares, scores, ratios = frames
     found = sepsis_findings(scores, shares, ratios).set_index("question")
@@ -111,17 +121,12 @@ def test_a_failure_is_a_note(frames):
     assert "| Two-way | – | – | – | – |" in table.to_markdown()
 
 
-def test_figures_show_every_method(frames):
-    masks, shares, scores, ratios = frames
-    for figure, names in (
-        (gap_figure(masks, shares), [METHODS[name].title for name in MASK_METHODS[2:-1]]),
-        (excess_figure(scores), ["Two-way", "Oracle\n(target labels)"]),
-        (recording_figure(ratios), ["0.5", "1", "2"]),
-    ):
-        figure.draw_without_rendering()
+def test_figures_show_every_method(figures):
+    titles = [METHODS[name].title for name in MASK_METHODS[2:-1]]
+    wanted = titles, ["Two-way", "Oracle\n(target labels)"], ["0.5", "1", "2"]
+    for figure, names in zip(figures, wanted, strict=True):
         labels = {text.get_text() for panel in figure.axes for text in [*panel.get_yticklabels(), *panel.texts]}
         assert set(names) <= labels
-        plt.close(figure)
 
 
 def overlapping(texts):
@@ -130,15 +135,12 @@ def overlapping(texts):
     return [(a, b) for (a, first), (b, second) in pairwise(boxes) if first.overlaps(second)]
 
 
-def test_no_title_is_cut_and_no_labels_overlap(frames):
-    masks, shares, scores, _ = frames
-    for figure in (gap_figure(masks, shares), excess_figure(scores)):
-        figure.draw_without_rendering()
+def test_no_title_is_cut_and_no_labels_overlap(figures):
+    for figure in figures[:2]:
         for panel in figure.axes:
             title = panel._left_title.get_window_extent()
             assert title.x1 <= figure.bbox.x1, panel.get_title(loc="left")
             assert overlapping(panel.get_yticklabels()) == overlapping(panel.get_xticklabels()) == []
-        plt.close(figure)
 
 
 def test_an_excess_beyond_the_scale_is_marked_at_the_edge(frames):

@@ -10,6 +10,7 @@ from browsing import CONTRAST, needs_browser, start_browser, visitor
 pytestmark = needs_browser
 
 WIDTHS = (320, 375, 800, 1280)
+UNFOLD = "document.querySelectorAll('details').forEach((d) => (d.open = true))"
 
 
 @pytest.fixture(scope="module")
@@ -95,28 +96,31 @@ def test_claims_filter_by_verdict_and_by_words(visit):
     assert browser.execute_script("return document.querySelector('#claims output').value") == f"1 of {total} rows"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("opened", [False, True])
-def test_the_page_never_scrolls_sideways(visit, width, opened):
-    browser = visit(width)
-    if opened:
-        browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+def test_the_page_never_scrolls_sideways(visit):
+    browser = visit()
+    for opened in (False, True):
+        if opened:
+            browser.execute_script(UNFOLD)
+        for width in WIDTHS:
+            visit(width, page=None)
+            found = browser.execute_script("return [innerWidth, document.documentElement.scrollWidth]")
+            assert found[0] == width and found[1] <= width, (opened, width)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(visit, width, scheme):
-    browser = visit(width, scheme)
-    browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
-    seen, failures = browser.execute_script(CONTRAST)
-    assert seen > 200
-    assert failures == []
+def test_text_stands_out_from_its_ground(visit):
+    browser = visit()
+    browser.execute_script(UNFOLD)
+    for width, scheme in itertools.product(WIDTHS, ["light", "dark"]):
+        visit(width, scheme, page=None)
+        seen, failures = browser.execute_script(CONTRAST)
+        assert seen > 200, (width, scheme)
+        assert failures == [], (width, scheme)
 
 
 def test_light_and_dark_differ(visit):
     ground = "return getComputedStyle(document.body).backgroundColor"
-    assert visit(scheme="light").execute_script(ground) != visit(scheme="dark").execute_script(ground)
+    light = visit(scheme="light").execute_script(ground)
+    assert light != visit(scheme="dark", page=None).execute_script(ground)
 
 
 def test_print_holds_every_table_and_row_and_no_controls(visit):
@@ -139,7 +143,7 @@ def test_print_holds_every_table_and_row_and_no_controls(visit):
 def test_no_table_is_wider_than_the_paper_nor_breaks_a_number(visit):
     """A browser shrinks every page to the widest: on A4, 718 px within the margins."""
     browser = visit(718, media="print")
-    browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    browser.execute_script(UNFOLD)
     # The widest tables of the paper's run: intervals of eight predictors, and fourteen columns of numbers.
     browser.execute_script("""
       const table = (columns, head, text, name) => `<div class="scroll"><table ${name}><thead><tr>${
@@ -178,14 +182,14 @@ return [...document.querySelectorAll('.scroll, pre, main')]
   .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
   .map((e) => [e.getAttribute('aria-label') ?? e.tagName, e.scrollWidth, e.clientWidth]);
 """
-UNFOLD = "document.querySelectorAll('details').forEach((d) => (d.open = true))"
 
 
-@pytest.mark.parametrize("width", [320, 390])
-def test_no_table_or_figure_is_clipped_on_a_phone(visit, width):
-    browser = visit(width)
+def test_no_table_or_figure_is_clipped_on_a_phone(visit):
+    browser = visit(320)
     browser.execute_script(UNFOLD)
-    assert browser.execute_script(CLIPPED) == []
+    for width in (320, 390):
+        visit(width, page=None)
+        assert browser.execute_script(CLIPPED) == [], width
 
 
 def boxes(browser, selector):
@@ -200,12 +204,13 @@ FIGURE = "#error-against-distance"
 
 
 def test_panels_stack_on_a_phone_and_stand_side_by_side_elsewhere(visit):
+    browser = visit()
     for width, media in ((1280, "screen"), (718, "print")):
-        browser = visit(width, media=media)
+        visit(width, media=media, page=None)
         ((left, _, wide, high),) = boxes(browser, f"{FIGURE} svg.whole")
         assert left >= 0 and left + wide <= width and high > 200
         assert all(area[3] == 0 for area in boxes(browser, f"{FIGURE} .panels"))
-    browser = visit(390)
+    visit(390, page=None)
     ((*_, wide, high),) = boxes(browser, f"{FIGURE} svg.whole")
     assert wide == high == 0
     tiles = boxes(browser, f"{FIGURE} .panels > svg")
@@ -238,48 +243,41 @@ def test_the_papers_page_is_small(committed):
     assert committed.stat().st_size < 1.5e6
 
 
-def test_table_1_and_figure_2_of_the_paper_come_first(visit, committed):
+def test_the_papers_page_is_whole_on_a_desk_on_paper_and_on_a_phone(visit, committed):
+    """It takes a second to open, so once for all."""
     browser = visit(1280, page=committed.as_uri())
+    # Table 1 and figure 2 come first.
     for name in ("lead", "error-against-epsilon", "error-against-distance"):
         ((_, top, _, high),) = boxes(browser, f"#{name}")
         assert top + high < 2500, name
     assert browser.execute_script(CLIPPED) == []
-
-
-def test_nothing_of_the_papers_page_is_clipped_on_a_phone(visit, committed):
-    browser = visit(390, page=committed.as_uri())
-    browser.execute_script(UNFOLD)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
-    assert browser.execute_script(CLIPPED) == []
-
-
-def test_the_papers_page_prints_whole_and_no_wider_than_a_sheet(visit, committed):
-    browser = visit(718, media="print", page=committed.as_uri())
+    # Printed, all that is folded is there, and no wider than a sheet.
+    visit(718, media="print", page=None)
     hidden = """
       const gone = (e) => !e.checkVisibility({contentVisibilityAuto: true}) || e.getBoundingClientRect().height === 0;
       return [...document.querySelectorAll('table, tbody tr, .plot .scroll > svg')].filter(gone).length;
     """
     assert browser.execute_script(hidden) == 0
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 718
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_of_the_papers_page_stands_out(visit, committed, scheme):
-    browser = visit(1280, scheme, page=committed.as_uri())
     browser.execute_script(UNFOLD)
-    seen, failures = browser.execute_script(CONTRAST)
-    assert seen > 5000 and failures == []
+    visit(390, page=None)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert browser.execute_script(CLIPPED) == []
+    for scheme in ("light", "dark"):
+        visit(1280, scheme, page=None)
+        seen, failures = browser.execute_script(CONTRAST)
+        assert seen > 5000 and failures == [], scheme
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_what_a_reader_came_for_comes_first(visit, width):
+def test_what_a_reader_came_for_comes_first(visit):
     """Verdict, table 1 and the first figure before anything else; the rest is folded, with a line on what is inside."""
-    browser = visit(width=width)
+    browser = visit()
     top = "return document.getElementById(arguments[0]).getBoundingClientRect().top + scrollY"
-    tops = [browser.execute_script(top, name) for name in ("summary", "lead", "figures", "claims")]
-    assert tops == sorted(tops)
-    if width == 1280:
-        assert tops[2] < 2500
+    for width in (390, 1280):
+        visit(width, page=None)
+        tops = [browser.execute_script(top, name) for name in ("summary", "lead", "figures", "claims")]
+        assert tops == sorted(tops), width
+    assert tops[2] < 2500
     folded = browser.execute_script("""
       return [...document.querySelectorAll('main > section > details.part')].map(
         (d) => [d.open, d.querySelector('summary .quiet')?.textContent.trim().length > 10]);

@@ -246,6 +246,20 @@ def test_two_way_results_are_set_against_source_and_filter(tmp_path):
     assert "Digits, mˢ ? mᵗ, linear non-parametric −0.100 " in text
 
 
+def test_numbers_of_another_study_than_table1_are_told(run_without_page, tmp_path):
+    """The study in the table may have other settings, or fewer repeats, than the one that is compared."""
+    words = "on Thyroid not the one in table 1"
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    assert words not in page and "<small>0.251</small>" in page
+    table = pd.read_csv(tmp_path / "tables" / "table1.csv")
+    write_csv(
+        table.assign(mean=table["mean"] + 0.01 * (table["dataset"] != "redundant")), tmp_path / "tables/table1.csv"
+    )
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    # Nor does a printed number stand below a score that is not its own.
+    assert words in page and "<small>0.251</small>" not in page
+
+
 def test_a_folder_without_a_configuration_still_has_a_page(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 1
     assert "holds nothing of a run" in capsys.readouterr().err
