@@ -1,5 +1,6 @@
 """A copy of the project to run Snakemake in: edits there take effect there alone."""
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -12,15 +13,42 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 PARTS = ["Snakefile", "workflow", "config", "profiles", "pyproject.toml", "dams"]
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+# Seconds after which a run has got stuck.
+LONGEST = 600
+
+# Snakemake and pandas load for three quarters of the time that a plan takes: a process that has loaded them, and
+# nothing of dams, starts the runs.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["snakemake.cli", "pandas"])
+
+
+def _snakemake(arguments, cwd, environment, told):
+    """Do as `python -m snakemake` does in a process of its own; all that is told goes to a file."""
+    from snakemake.cli import main
+
+    os.setsid()
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    with open(told, "wb") as file:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(file.fileno(), stream.fileno())
+    # A test module's folder is on the path of the process that asked for this one, and not on that of a new Python.
+    others = (path for path in sys.path if not Path(path).is_relative_to(ROOT / "tests"))
+    added = environment.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:] = [str(cwd), *filter(None, added), *others]
+    sys.argv = ["snakemake", *arguments]
+    main(arguments)
 
 
 class Project:
-    """The files that a run needs, in a folder of their own; or all that another project holds, its results too."""
+    """The files that a run needs, in a folder of their own; or all that the folder of another holds, its results too."""
 
-    def __init__(self, folder: Path, like: "Project | None" = None):
+    def __init__(self, folder: Path, like: Path | None = None):
         self.folder = folder
         if like:
-            shutil.copytree(like.folder, folder, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(like, folder, symlinks=True, dirs_exist_ok=True)
             return
         for part in PARTS:
             source, target = ROOT / part, folder / part
@@ -38,7 +66,7 @@ class Project:
         """Arguments of `subprocess`."""
         environment = os.environ | {"PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
         # --configfile takes all names that follow it, so that a target must not come next.
-        call = [sys.executable, "-m", "snakemake", "--configfile", config, "--cores", str(cores), *arguments]
+        call = [*SNAKEMAKE, "--configfile", config, "--cores", str(cores), *arguments]
         return {"args": call, "cwd": self.folder, "env": environment}
 
     def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -52,6 +80,8 @@ class Project:
 
     def finish(self, command: dict) -> subprocess.CompletedProcess:
         """Run a command to its end."""
+        if command["args"][:3] == SNAKEMAKE:
+            return self._finish_forked(**command)
         return subprocess.run(
             **command,
             stdout=subprocess.PIPE,
@@ -59,8 +89,18 @@ class Project:
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=600,
+            timeout=LONGEST,
         )
+
+    def _finish_forked(self, args: list, cwd: Path, env: dict) -> subprocess.CompletedProcess:
+        told = self.folder / "told.log"
+        process = FORKS.Process(target=_snakemake, args=(args[3:], cwd, env, told))
+        process.start()
+        process.join(LONGEST)
+        if process.exitcode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(args, LONGEST, told.read_text(encoding="utf-8"))
+        return subprocess.CompletedProcess(args, process.exitcode, told.read_text(encoding="utf-8"))
 
     def kill_after_first(self, pattern: str, **options) -> None:
         """Start Snakemake and kill it with all its jobs as soon as a file matches `pattern`."""

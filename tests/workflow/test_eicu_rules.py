@@ -20,11 +20,10 @@ RESULTS = "results/own"
 SCORES = f"{RESULTS}/eicu/scores.csv"
 
 
-@pytest.fixture(scope="module")
-def with_files(tmp_path_factory):
+def write_files(folder):
     """A project with a simulated cohort in the place of the user's own files."""
-    project = Project(tmp_path_factory.mktemp("files"))
-    simulate_eicu(project.folder / FOLDER, size="test", random_state=3)
+    project = Project(folder)
+    simulate_eicu(folder / FOLDER, size="test", random_state=3)
     study = {
         "datasets": ["redundant"],
         "rows": 60,
@@ -34,22 +33,24 @@ def with_files(tmp_path_factory):
     }
     eicu = {"source": "folder", "folder": FOLDER, "two_way": False}
     project.configure({"name": "own", "studies": {"one": study}, "bootstrap": {"replicates": 50}, "eicu": eicu})
-    return project
 
 
 @pytest.fixture
-def own(with_files, tmp_path):
-    return Project(tmp_path, like=with_files)
+def own(filled_once, tmp_path):
+    return Project(tmp_path, like=filled_once("own", write_files))
 
 
-@pytest.fixture(scope="module")
-def finished(with_files, tmp_path_factory):
-    """All that is made of these files but for the page."""
-    project = Project(tmp_path_factory.mktemp("finished"), like=with_files)
-    targets = [f"{RESULTS}/{name}" for name in ("eicu/performance.md", "claims.csv", "comparison.csv")]
-    answer = project.run(*targets, cores=2)
-    assert answer.returncode == 0, answer.stdout
-    return project
+@pytest.fixture
+def finished(filled_once, tmp_path):
+    """The same with all that is made of these files but for the page."""
+
+    def run(folder):
+        project = Project(folder, like=filled_once("own", write_files))
+        targets = [f"{RESULTS}/{name}" for name in ("eicu/performance.md", "claims.csv", "comparison.csv")]
+        answer = project.run(*targets, cores=2)
+        assert answer.returncode == 0, answer.stdout
+
+    return Project(tmp_path, like=filled_once("finished_own", run))
 
 
 def test_a_simulated_cohort_is_called_so_wherever_it_lies(finished):
@@ -67,8 +68,8 @@ def test_a_simulated_cohort_is_called_so_wherever_it_lies(finished):
     assert row["what"] == "simulated cohort"
 
 
-def test_files_that_changed_are_read_again(finished, tmp_path):
-    own = Project(tmp_path, like=finished)
+def test_files_that_changed_are_read_again(finished):
+    own = finished
     assert "Nothing to be done" in own.run(SCORES, "--dry-run").stdout
     # Overwritten in place, so that no folder changes.
     population = own.folder / FOLDER / "FIDDLE_eicu/population/mortality_48h.csv"

@@ -29,20 +29,20 @@ def configuration(**changes):
     return run | changes
 
 
-@pytest.fixture(scope="module")
-def run_once(tmp_path_factory):
-    """A project in which all of that configuration was run."""
-    project = Project(tmp_path_factory.mktemp("finished"))
+def run_all(folder):
+    project = Project(folder)
     project.configure(configuration())
     answer = project.run()
     assert answer.returncode == 0, answer.stdout
-    return project
 
 
 @pytest.fixture
-def finished(run_once, tmp_path):
-    """A copy of it: Snakemake goes by contents and by times, which a copy keeps, and finds nothing to do."""
-    return Project(tmp_path, like=run_once)
+def finished(filled_once, tmp_path):
+    """A project in which all of that configuration was run.
+
+    A copy of it: Snakemake goes by contents and by times, which a copy keeps, and finds nothing to do.
+    """
+    return Project(tmp_path, like=filled_once("finished", run_all))
 
 
 def planned(project, target=RECORDS):
