@@ -213,8 +213,11 @@ def save_figure(figure: Figure, target: str | Path | Sequence[str | Path], *, da
 
     `data` go to the file that ends in .csv.
     """
-    # The layout settles at the second drawing where axes have a fixed aspect; the first file must not show the first.
-    figure.draw_without_rendering()
+    # The layout settles at the second drawing where axes have a fixed aspect. It is then that of every file: to find it
+    # takes as long as to draw.
+    for _ in range(2):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     tiles = [" ".join(f"{number:.1f}" for number in (*box.p0, *box.size)) for box in tiles_of(figure)]
     metadata: dict[str, dict[str, Any]] = {**_METADATA, "svg": {**_METADATA["svg"], "Description": "; ".join(tiles)}}
     for file in files_of(target, "figure"):

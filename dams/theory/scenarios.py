@@ -65,25 +65,22 @@ def exact_scores(scenario: str, epsilon: float, labels: str = "random_linear") -
     dict
         By method: oracle, source, closed_form, nonparametric. The closed form's limit is the oracle.
     """
-    stated = _LAWS[scenario][1]
     if labels == "structural":
-        return scores_of(scenario, epsilon, stated, noise=1.0)
-    # Scores depend on β₂/β₁ alone. For β uniform on a square that ratio, or its inverse, is uniform on (0, 1).
-    nodes, weights = (_LEGENDRE[0] + 1) / 2, _LEGENDRE[1] / 2
-    total: Scores = {}
-    for t, weight in zip(nodes, weights, strict=True):
-        for beta in ((1.0, t), (t, 1.0)):
-            for method, score in scores_of(scenario, epsilon, beta).items():
-                total[method] = total.get(method, 0.0) + float(weight) / 2 * score
-    return total
+        beta, weights, noise = np.array(_LAWS[scenario][1])[:, None], np.ones(1), 1.0
+    else:
+        # Scores depend on β₂/β₁ alone. For β uniform on a square that ratio, or its inverse, is uniform on (0, 1).
+        t = (_LEGENDRE[0] + 1) / 2
+        beta = np.hstack([[np.ones_like(t), t], [t, np.ones_like(t)]])
+        weights, noise = np.tile(_LEGENDRE[1] / 4, 2), 0.0
+    scores = scores_of(scenario, epsilon, beta, noise=noise)
+    return {method: float(values @ weights) for method, values in scores.items()}
 
 
-def scores_of(scenario: str, epsilon: float, beta: tuple[float, float], *, noise: float = 0.0) -> Scores:
-    """Scores for labels Y = Xβ + noise of that variance; see `exact_scores`."""
+def scores_of(scenario: str, epsilon: float, beta: Array, *, noise: float = 0.0) -> dict[str, Array]:
+    """Scores for labels Y = Xβ + noise of that variance, one per column of β; see `exact_scores`."""
     mean, covariance = _LAWS[scenario][0]()
-    coef = np.asarray(beta, dtype=float)[:, None]
-    signal = covariance @ coef
-    clean = Moments(1, mean, covariance, mean @ coef, signal, (coef * signal).sum(axis=0) + noise)
+    signal = covariance @ beta
+    clean = Moments(1, mean, covariance, mean @ beta, signal, (beta * signal).sum(axis=0) + noise)
     m_source, m_target = OpposingRates(epsilon).sample(2, np.random.default_rng())  # nothing is random in it
     filtered = 1 - (1 - m_source) * (1 - np.maximum(relative_rates(m_source, m_target), 0))
     target = clean.moved(m_target)
@@ -91,6 +88,5 @@ def scores_of(scenario: str, epsilon: float, beta: tuple[float, float], *, noise
     variance = clean.label_variance
     assert variance is not None
     return {
-        method: (least_squares(clean.moved(rates)).mse(target) / variance).item()
-        for method, rates in trained_on.items()
+        method: least_squares(clean.moved(rates)).mse(target) / variance for method, rates in trained_on.items()
     }

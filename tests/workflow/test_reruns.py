@@ -34,6 +34,7 @@ def run_all(folder):
     project.configure(configuration())
     answer = project.run()
     assert answer.returncode == 0, answer.stdout
+    assert "Results: results/tiny/" in answer.stdout
 
 
 @pytest.fixture
