@@ -1,5 +1,6 @@
 """Samples that least squares and every engine are tested on, and how Hypothesis draws its examples."""
 
+import gc
 import os
 
 # One thread per worker: threads of two workers on one core wait for each other in loops.
@@ -27,6 +28,11 @@ def pytest_xdist_auto_num_workers():
 def pytest_collection_modifyitems(items):
     """Put those first that run Snakemake: they are the longest, and workers that end with short tests end together."""
     items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+
+
+def pytest_collection_finish(session):
+    """Take what was loaded out of the sight of the garbage collector, which looks through it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

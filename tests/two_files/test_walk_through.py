@@ -61,8 +61,9 @@ def by_python(tmp_path_factory):
     return folder / "hospitals", names
 
 
-def test_the_commands_say_what_the_page_says(by_commands):
-    folder, said = by_commands
+def test_both_ways_say_what_the_page_says_and_agree(by_commands, by_python):
+    """One test, so that what takes seconds is done once, whichever workers the others go to."""
+    (folder, said), (other, names) = by_commands, by_python
     texts = [text for _, text in said]
     assert texts[1].startswith("Loss at random (UCAR) is rejected")
     assert texts[2].startswith("Missingness shift:") and "nothing speaks against loss at random" in texts[2]
@@ -70,9 +71,6 @@ def test_the_commands_say_what_the_page_says(by_commands):
     assert "On 500 labelled target rows" in texts[4]
     assert "When not to trust it" in (folder / "adapt.html").read_text(encoding="utf-8")
 
-
-def test_both_ways_end_in_the_same_numbers(by_commands, by_python):
-    (folder, said), (_, names) = by_commands, by_python
     found = names["found"]
     predictions = pd.read_csv(folder / "predictions.csv")
     np.testing.assert_allclose(predictions["days"], names["predictions"], rtol=1e-6, atol=1e-6)
@@ -82,10 +80,8 @@ def test_both_ways_end_in_the_same_numbers(by_commands, by_python):
     again = pd.read_csv(folder / "again.csv")["days"]
     np.testing.assert_allclose(again, names["tested"].predict(names["X_target"]), rtol=1e-6, atol=1e-6)
 
-
-def test_summaries_give_the_model_of_the_rows(by_commands, by_python):
-    (folder, _), (other, names) = by_commands, by_python
-    by_rows = pd.read_csv(folder / "predictions.csv")["days"]
+    # Summaries give the model of the rows.
+    by_rows = predictions["days"]
     np.testing.assert_allclose(pd.read_csv(folder / "from_summaries.csv")["days"], by_rows, rtol=1e-6, atol=1e-6)
     fitted = names["by_summaries"]
     own = fitted.predict(names["X_target"][fitted.feature_names_in_])

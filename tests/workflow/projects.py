@@ -1,6 +1,5 @@
 """A copy of the project to run Snakemake in: edits there take effect there alone."""
 
-import multiprocessing
 import os
 import shutil
 import signal
@@ -10,40 +9,14 @@ import time
 from pathlib import Path
 
 import yaml
+from forks import LONGEST, SNAKEMAKE, run
 
 ROOT = Path(__file__).parents[2]
 PARTS = ["Snakefile", "workflow", "config", "profiles", "pyproject.toml", "dams"]
-SNAKEMAKE = [sys.executable, "-m", "snakemake"]
-# Seconds after which a run has got stuck.
-LONGEST = 600
-
-# Snakemake and pandas load for three quarters of the time that a plan takes: a process that has loaded them, and
-# nothing of dams, starts the runs.
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["snakemake.cli", "pandas"])
-
-
-def _snakemake(arguments, cwd, environment, told):
-    """Do as `python -m snakemake` does in a process of its own; all that is told goes to a file."""
-    from snakemake.cli import main
-
-    os.setsid()
-    os.chdir(cwd)
-    os.environ.clear()
-    os.environ.update(environment)
-    with open(told, "wb") as file:
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(file.fileno(), stream.fileno())
-    # A test module's folder is on the path of the process that asked for this one, and not on that of a new Python.
-    others = (path for path in sys.path if not Path(path).is_relative_to(ROOT / "tests"))
-    added = environment.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:] = [str(cwd), *filter(None, added), *others]
-    sys.argv = ["snakemake", *arguments]
-    main(arguments)
 
 
 class Project:
-    """The files that a run needs, in a folder of their own; or all that the folder of another holds, its results too."""
+    """The files that a run needs, in a folder of their own; or all that another's folder holds, its results too."""
 
     def __init__(self, folder: Path, like: Path | None = None):
         self.folder = folder
@@ -69,19 +42,19 @@ class Project:
         call = [*SNAKEMAKE, "--configfile", config, "--cores", str(cores), *arguments]
         return {"args": call, "cwd": self.folder, "env": environment}
 
-    def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
-        """Run Snakemake to its end; stdout holds stderr too."""
-        return self.finish(self.command(*arguments, **options))
+    def run(self, *arguments: str, fresh: bool = False, **options) -> subprocess.CompletedProcess:
+        """Run Snakemake to its end; stdout holds stderr too. `fresh` starts every job anew."""
+        return self.finish(self.command(*arguments, **options), fresh=fresh)
 
     def dams(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the command `dams` to its end."""
         call = [sys.executable, "-c", "import sys; from dams.cli import main; sys.exit(main())", *arguments]
         return self.finish(self.command() | {"args": call})
 
-    def finish(self, command: dict) -> subprocess.CompletedProcess:
+    def finish(self, command: dict, *, fresh: bool = False) -> subprocess.CompletedProcess:
         """Run a command to its end."""
         if command["args"][:3] == SNAKEMAKE:
-            return self._finish_forked(**command)
+            return run(**command, told=self.folder / "told.log", fresh=fresh)
         return subprocess.run(
             **command,
             stdout=subprocess.PIPE,
@@ -91,16 +64,6 @@ class Project:
             check=False,
             timeout=LONGEST,
         )
-
-    def _finish_forked(self, args: list, cwd: Path, env: dict) -> subprocess.CompletedProcess:
-        told = self.folder / "told.log"
-        process = FORKS.Process(target=_snakemake, args=(args[3:], cwd, env, told))
-        process.start()
-        process.join(LONGEST)
-        if process.exitcode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(args, LONGEST, told.read_text(encoding="utf-8"))
-        return subprocess.CompletedProcess(args, process.exitcode, told.read_text(encoding="utf-8"))
 
     def kill_after_first(self, pattern: str, **options) -> None:
         """Start Snakemake and kill it with all its jobs as soon as a file matches `pattern`."""
