@@ -1,7 +1,9 @@
-"""Samples that least squares and every engine are tested on, and how Hypothesis draws its examples."""
+"""How tests are run, folders that several workers share, and samples that every engine is tested on."""
 
+import fcntl
 import gc
 import os
+import shutil
 
 # One thread per worker: threads of two workers on one core wait for each other in loops.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -40,6 +42,27 @@ def same_settings_of_sklearn():
     """Undo what a test, or a package that it imports (skada turns on metadata routing), does to scikit-learn."""
     with sklearn.config_context():
         yield
+
+
+@pytest.fixture(scope="session")
+def filled_once(tmp_path_factory):
+    """A folder of this name, which one of the workers fills while the others that ask for it wait."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+
+    def filled(name, fill):
+        folder, done = base / name, base / f"{name}.done"
+        with open(base / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # another may have failed half-way
+                folder.mkdir()
+                fill(folder)
+                done.touch()
+        return folder
+
+    return filled
 
 
 def draw(seed, n, d=5, k=3):

@@ -92,11 +92,9 @@ def epsilon_records(make_records):
 
 
 @pytest.fixture(scope="session")
-def small_run(tmp_path_factory):
+def small_run(filled_once):
     """A whole run and its page, to be copied: its figures take seconds to draw."""
-    folder = tmp_path_factory.mktemp("small") / "run"
-    make_report(folder)
-    return folder
+    return filled_once("small_run", make_report)
 
 
 @pytest.fixture

@@ -37,14 +37,14 @@ def blocks_of(size):
 
 
 def test_cores_blocks_and_interruption_leave_no_trace(project):
-    """One core and whole blocks, against two cores, a job a cell, killed half-way and started again."""
+    """One core and whole blocks, against two cores, jobs of one or two cells, killed half-way and started again."""
     # All that is compared below, which is all but claims, provenance and page.
     products = ["tables", "figures", "diagnostics"]
     project.configure(configuration("whole") | blocks_of(7))
     answer = project.run("results/whole/records.csv", "results/whole/comparison.csv", *products, cores=1)
     assert answer.returncode == 0, answer.stdout
 
-    project.configure(configuration("killed") | blocks_of(1))
+    project.configure(configuration("killed") | {"block_size": {"linear": 1, "xgboost": 2}})
     project.kill_after_first("results/killed/blocks/curve/*.csv", cores=2)
     assert not (project.folder / "results/killed/records.csv").exists()
     # A killed run can't take its lock away, and the next one says how.
