@@ -28,7 +28,7 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 LONGEST = 600
 
 RUNS = multiprocessing.get_context("forkserver")
-RUNS.set_forkserver_preload(["snakemake.cli", "pandas"])
+RUNS.set_forkserver_preload(["snakemake.cli", "snakemake.report.html_reporter", "pandas", "pydantic"])
 LIBRARIES = ["matplotlib.pyplot", "matplotlib.backends.backend_pdf", "pandas", "sklearn.utils", "snakemake.script"]
 
 # Stands where Snakemake starts `python script.py`: asks for a job, and ends as it does. Options are for Python itself.
