@@ -3,7 +3,7 @@
 To load Snakemake and pandas takes three quarters of the time of a plan, and to load pandas and matplotlib that of a
 small job. Here one process of each kind has loaded them, and nothing of dams, and forks for each run or job; all else
 is as in a new process: arguments, environment, working directory, search path, streams. But texts have the same hashes
-in all of them: of two runs whose bytes are compared, one is to start its jobs anew.
+in all that one process forks: of two runs whose bytes are compared, one is to take its jobs from another.
 """
 
 import atexit
@@ -44,9 +44,9 @@ with socket.socket(socket.AF_UNIX) as server:
 """
 
 
-def run(args: list, cwd: Path, env: dict, told: Path, *, fresh: bool) -> subprocess.CompletedProcess:
-    """Run Snakemake to its end; `fresh` starts its jobs anew. What is told passes through a file."""
-    python = sys.executable if fresh else str(_job_server())
+def run(args: list, cwd: Path, env: dict, told: Path, *, hashes: int) -> subprocess.CompletedProcess:
+    """Run Snakemake to its end, jobs with the hashes of this number. What is told passes through a file."""
+    python = str(_job_server(hashes))
     process = RUNS.Process(target=_snakemake, args=(args[len(SNAKEMAKE) :], cwd, env, told, python))
     process.start()
     process.join(LONGEST)
@@ -68,29 +68,37 @@ def _snakemake(arguments, cwd, environment, told, python):
 
 
 @cache
-def _job_server():
-    """Start the process that forks for jobs; return the program that asks it."""
+def _job_server(hashes):
+    """Start a process that forks for jobs, with hashes of its own; return the program that asks it."""
     folder = Path(tempfile.mkdtemp(prefix="dams-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     program = folder / "python"
     program.write_text(ASK)
     program.chmod(0o755)
-    # The libraries are loaded while it waits for the first job.
-    RUNS.Process(target=_serve, args=(f"{program}.socket",), daemon=True).start()
-    while not Path(f"{program}.socket").exists():
+    address = f"{program}.socket"
+    seed = {"PYTHONHASHSEED": str(hashes)}
+    atexit.register(subprocess.Popen([sys.executable, __file__, address], env=os.environ | seed).terminate)
+    # It loads the libraries while the first run makes its plan.
+    while not Path(address).exists():
         time.sleep(0.01)
     return program
 
 
-def _serve(address):
-    for library in LIBRARIES:
-        __import__(library)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system clears away those that ended
+def serve(address):
+    """Fork for every job that asks, as long as there is who started this."""
+    parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(address)
         server.listen()
-        while True:
-            asked, _ = server.accept()
+        server.settimeout(5)
+        for library in LIBRARIES:
+            __import__(library)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system clears away those that ended
+        while os.getppid() == parent:
+            try:
+                asked, _ = server.accept()
+            except TimeoutError:
+                continue
             if os.fork() == 0:
                 server.close()
                 _answer(asked)
@@ -134,3 +142,7 @@ def _become(arguments, cwd, first, environment, streams):
     added = environment.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:] = [str(first), *filter(None, added), *others]
     sys.argv = arguments
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

@@ -42,19 +42,19 @@ class Project:
         call = [*SNAKEMAKE, "--configfile", config, "--cores", str(cores), *arguments]
         return {"args": call, "cwd": self.folder, "env": environment}
 
-    def run(self, *arguments: str, fresh: bool = False, **options) -> subprocess.CompletedProcess:
-        """Run Snakemake to its end; stdout holds stderr too. `fresh` starts every job anew."""
-        return self.finish(self.command(*arguments, **options), fresh=fresh)
+    def run(self, *arguments: str, hashes: int = 1, **options) -> subprocess.CompletedProcess:
+        """Run Snakemake to its end; stdout holds stderr too. `hashes` number those of texts in its jobs."""
+        return self.finish(self.command(*arguments, **options), hashes=hashes)
 
     def dams(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the command `dams` to its end."""
         call = [sys.executable, "-c", "import sys; from dams.cli import main; sys.exit(main())", *arguments]
         return self.finish(self.command() | {"args": call})
 
-    def finish(self, command: dict, *, fresh: bool = False) -> subprocess.CompletedProcess:
+    def finish(self, command: dict, *, hashes: int = 1) -> subprocess.CompletedProcess:
         """Run a command to its end."""
         if command["args"][:3] == SNAKEMAKE:
-            return run(**command, told=self.folder / "told.log", fresh=fresh)
+            return run(**command, told=self.folder / "told.log", hashes=hashes)
         return subprocess.run(
             **command,
             stdout=subprocess.PIPE,

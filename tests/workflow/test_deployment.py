@@ -88,7 +88,7 @@ def test_a_module_and_storage_give_the_same_bytes(project, tmp_path_factory):
         pytest.skip("the module's run is as it should be; the folder as storage needs rsync, which is not installed")
     store = tmp_path_factory.mktemp("store")
     storage = ["--default-storage-provider", "fs", "--default-storage-prefix", str(store), "--shared-fs-usage", "none"]
-    answer = project.run(*storage, fresh=True)
+    answer = project.run(*storage, hashes=2)
     assert answer.returncode == 0, answer.stdout
     assert f"Results: {store}/results/tiny/" in answer.stdout
     assert not (project.folder / RECORDS).exists()

@@ -52,7 +52,7 @@ def test_cores_blocks_and_interruption_leave_no_trace(project):
     assert answer.returncode != 0
     assert "dams run run.yaml --unlock" in answer.stdout, answer.stdout
     assert project.dams("run", "run.yaml", "--unlock").returncode == 0
-    answer = project.run("results/killed/records.csv", "results/killed/comparison.csv", *products, cores=2, fresh=True)
+    answer = project.run("results/killed/records.csv", "results/killed/comparison.csv", *products, cores=2, hashes=2)
     assert answer.returncode == 0, answer.stdout
 
     whole, killed = project.results("whole"), project.results("killed")
