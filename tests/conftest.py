@@ -8,12 +8,11 @@ import shutil
 # One thread per worker: threads of two workers on one core wait for each other in loops.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
 import pytest
-import sklearn
 from hypothesis import settings
 
-from dams.experiments.models import Sample
+# The process that hands out the tests loads this file before there are workers, so that what it can do without is
+# imported by the fixtures.
 
 # The same examples in every run, so that a failure is of the change at hand. HYPOTHESIS_PROFILE=search finds others.
 settings.register_profile("repeat", derandomize=True)
@@ -40,6 +39,8 @@ def pytest_collection_finish(session):
 @pytest.fixture(autouse=True)
 def same_settings_of_sklearn():
     """Undo what a test, or a package that it imports (skada turns on metadata routing), does to scikit-learn."""
+    import sklearn
+
     with sklearn.config_context():
         yield
 
@@ -67,6 +68,10 @@ def filled_once(tmp_path_factory):
 
 def draw(seed, n, d=5, k=3):
     """Correlated columns of very different scale and location with many zeros, noisy linear labels."""
+    import numpy as np
+
+    from dams.experiments.models import Sample
+
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) * np.logspace(-2, 2, d) + rng.normal(size=d)
     X[rng.random((n, d)) < 0.2] = 0

@@ -193,7 +193,7 @@ def test_a_method_that_always_fails_somewhere_does_not_stop_the_figure(records_o
     failed = (records["dataset"] == records["dataset"].iloc[-1]) & (records["method"] == "closed_form")
     records.loc[failed, "score"] = np.nan
     records.loc[failed, "failure"] = "singular"
-    save_figure(draw(name, records), tmp_path / name)
+    save_figure(draw(name, records), [tmp_path / f"{name}.svg"])
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
