@@ -77,9 +77,11 @@ def _job_server(hashes):
     program.chmod(0o755)
     address = f"{program}.socket"
     seed = {"PYTHONHASHSEED": str(hashes)}
-    atexit.register(subprocess.Popen([sys.executable, __file__, address], env=os.environ | seed).terminate)
+    server = subprocess.Popen([sys.executable, __file__, address], env=os.environ | seed)
+    atexit.register(server.terminate)
     # It loads the libraries while the first run makes its plan.
     while not Path(address).exists():
+        assert server.poll() is None, "the process that forks for jobs did not start"
         time.sleep(0.01)
     return program
 
