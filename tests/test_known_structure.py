@@ -67,7 +67,7 @@ class TestRowsThatBelongTogether:
         assert rejected(told) < 0.05 + 3 * standard_error(60)
         assert abs(covered(told) - 0.95) < 0.035
         if rows == 8:
-            untold = simulate(lambda rng: by_patient(200, rows, rng), 60, seed=1, told=False)
+            untold = simulate(lambda rng: by_patient(200, rows, rng), 30, seed=1, told=False)
             assert rejected(untold) > 0.5
             assert covered(untold) < 0.75
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import sparse
 
 STATIC_NAMES = ["gender_value:Female", "hospitalid_value:73__", "hospitalid_value:264__", "wardid_value:236__"]
 TIMED_NAMES = [
@@ -47,6 +46,8 @@ def write_cohort(folder: Path) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
     at_73 = stays["hospitalid"] == 73
     s = np.column_stack([rng.random(N) < 0.5, at_73, ~at_73, at_73 & (np.arange(N) % 4 == 0)]).astype(int)
     X = (rng.random((N, 8, len(TIMED_NAMES))) < 0.2).astype(int)
+    import sparse  # loads Numba, which few tests need
+
     sparse.save_npz(features(folder) / "s.npz", sparse.COO(s))
     sparse.save_npz(features(folder) / "X.npz", sparse.COO(X))
     (features(folder) / "s.feature_names.json").write_text(json.dumps(STATIC_NAMES))
