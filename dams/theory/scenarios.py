@@ -87,6 +87,4 @@ def scores_of(scenario: str, epsilon: float, beta: Array, *, noise: float = 0.0)
     trained_on = {"oracle": m_target, "source": m_source, "closed_form": m_target, "nonparametric": filtered}
     variance = clean.label_variance
     assert variance is not None
-    return {
-        method: least_squares(clean.moved(rates)).mse(target) / variance for method, rates in trained_on.items()
-    }
+    return {method: least_squares(clean.moved(rates)).mse(target) / variance for method, rates in trained_on.items()}
