@@ -65,7 +65,7 @@ FULL = Plan(
     {"linear": 200, "xgboost": 5, "mlp": 1, "imputed": 10, "two_way": 1},
 )
 TOY = Plan(
-    "diabetes", {"rows": 400, "columns": 5, "betas": 1, "draws": 1}, {"rows": (400,)}, {}, dict.fromkeys(GROUPS, 1)
+    "diabetes", {"rows": 400, "columns": 5, "betas": 1, "draws": 1}, {"rows": (200, 400)}, {}, dict.fromkeys(GROUPS, 1)
 )
 TITLES = {"rows": "rows", "columns": "columns", "betas": "label vectors β", "draws": "rate draws"}
 
