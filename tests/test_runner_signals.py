@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -111,9 +112,8 @@ def test_one_signal_ends_all_processes(folder, start, number):
     assert child.returncode == 128 + number
     assert not is_held("held")
     assert told == f"Planning the jobs …\n{ADVICE}\n"
-    # It reached the leader once.
-    said = (folder / "results/it/logs/it.log").read_text().splitlines()
-    assert [line for line in said if line.startswith("got ")] == [f"got {int(number)}"]
+    # It reached the leader once. Its words may stand in the middle of the traceback that the job writes meanwhile.
+    assert re.findall(r"got \d+\n", (folder / "results/it/logs/it.log").read_text()) == [f"got {int(number)}\n"]
 
 
 def test_the_third_signal_ends_those_that_ignore_others(folder, start):

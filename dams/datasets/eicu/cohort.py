@@ -93,12 +93,12 @@ def draw_cohort(
         rng = np.random.default_rng(seed)
         levels[rows], causes[rows], severity[rows] = _draw_static(rng, cat, chosen, hospital[rows])
         records = _draw_records(rng, cat, severity[rows])
-        clean = _render(cat, records)
+        clean = _render(cat, records, by_hour=with_hours)
         timed[rows] = clean.any(axis=1)
         clean_count += (np.arange(len(hospitals))[:, None] == hospital[rows]).astype(float) @ timed[rows]
         score[rows] = _score(cat, chosen, hospital[rows], severity[rows], timed[rows])
         if chosen.name == "hourly":
-            clean = _render(cat, _thin(rng, cat, chosen, hospital[rows], records))
+            clean = _render(cat, _thin(rng, cat, chosen, hospital[rows], records), by_hour=with_hours)
             timed[rows] = clean.any(axis=1)
         if with_hours:
             hours.append(np.flatnonzero(clean) + start * HOURS * clean.shape[2])
@@ -194,20 +194,27 @@ def _thin(rng: np.random.Generator, cat: Catalogue, scenario: Scenario, hospital
     )
 
 
-def _render(cat: Catalogue, records: _Records) -> Array:
-    """Turn records into FIDDLE's indicators, (n, hours, columns)."""
+def _render(cat: Catalogue, records: _Records, *, by_hour: bool) -> Array:
+    """Turn records into FIDDLE's indicators, (n, hours, columns), or into those of any hour, (n, 1, columns)."""
     filled, since = carry_forward(records.latents, records.value, records.measured)
-    X = np.zeros((*filled.shape[:2], len(cat.timed_names)), dtype=bool)
-    X[:, :, : len(cat.vitals)] = records.measured
-    X[records.stay, records.hour, cat.episodic_start[records.variable] + records.level] = True
-    X[:, :, cat.vital_start] = since <= 1
-    X[:, :, cat.vital_start + 1] = since > 1
+    n, hours = filled.shape[:2]
+
+    def at(shown: Array) -> Array:
+        return shown if by_hour else shown.any(axis=1, keepdims=True)
+
+    X = np.zeros((n, hours if by_hour else 1, len(cat.timed_names)), dtype=bool)
+    X[:, :, : len(cat.vitals)] = at(records.measured)
+    hour = records.hour if by_hour else 0
+    X[records.stay, hour, cat.episodic_start[records.variable] + records.level] = True
+    X[:, :, cat.vital_start] = at(since <= 1)
+    X[:, :, cat.vital_start + 1] = at(since > 1)
     # One quintile after the other: a sum over a short last axis takes four times as long.
     bins = np.sum([filled > quintile for quintile in np.moveaxis(cat.quintiles, -1, 0)], axis=0, dtype=np.int8)
-    first = cat.vital_start[:, None] + 2 + 5 * np.arange(filled.shape[-1])
-    start = np.arange(X[..., 0].size).reshape(*filled.shape[:2], 1, 1) * X.shape[2]
-    # NaN, nothing measured yet, falls into bin 0 and leaves it False.
-    X.reshape(-1)[start + first + bins] = ~np.isnan(filled)
+    column = cat.vital_start[:, None] + 2 + 5 * np.arange(filled.shape[-1]) + bins
+    row = np.arange(n * hours) if by_hour else np.repeat(np.arange(n), hours)
+    position = row.reshape(n, hours, 1, 1) * X.shape[2] + column
+    # NaN: nothing measured yet.
+    X.reshape(-1)[position[~np.isnan(filled)]] = True
     return X
 
 
