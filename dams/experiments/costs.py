@@ -5,6 +5,7 @@ Only the cutting of work into jobs depends on it, never a result. `benchmarks/RE
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dams.datasets.registry import DATASETS, is_scenario
@@ -44,7 +45,15 @@ def cell_seconds(dataset: str, rows: int, fits: tuple[Fit, ...], n_kinds: int) -
     return seconds * rows / 10_000 * (SCENARIO if is_scenario(dataset) else 1)
 
 
-def cells_a_job(n_cells: int, seconds: float) -> int:
-    """How many of `n_cells` cells, each of that cost, go into a job, so that all jobs are alike."""
-    n_jobs = min(max(1, round(n_cells * seconds / JOB)), n_cells)
-    return -(-n_cells // n_jobs)
+def ends_of_jobs(seconds: Sequence[float]) -> list[int]:
+    """Where to cut a row of cells of these costs into jobs: behind the cell with which a job takes `JOB` seconds.
+
+    A cut follows from the cells before it, so that more cells at the end leave all jobs but the last as they are.
+    """
+    ends, total = [], 0.0
+    for end, cost in enumerate(seconds, start=1):
+        total += cost
+        if total >= JOB:
+            ends.append(end)
+            total = 0.0
+    return ends if ends and ends[-1] == len(seconds) else [*ends, len(seconds)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dams.datasets.registry import is_scenario
-from dams.experiments.costs import cell_seconds, cells_a_job
+from dams.experiments.costs import cell_seconds, ends_of_jobs
 from dams.experiments.methods import METHODS
 from dams.rates import FreeRates, NestedRates, OpposingRates
 
@@ -58,7 +59,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Fit:
-    """A method with a model family, for the first `draws` draws of every regime and the first `betas` β."""
+    """A method with a model family, for the first `draws` draws of every regime and the first `betas` β.
+
+    In a block `draws` does not look beyond its cells: that there are more draws elsewhere is nothing to it.
+    """
 
     method: str
     model: str
@@ -101,14 +105,9 @@ class Block:
         return hashlib.blake2b(repr(self).encode(), digest_size=16).hexdigest()
 
     @property
-    def cell_seconds(self) -> float:
-        """Expected seconds of one of its cells."""
-        return cell_seconds(self.dataset, self.rows, self.fits, len(self.label_kinds))
-
-    @property
     def seconds(self) -> float:
         """Expected seconds of the job."""
-        return len(self.cells) * self.cell_seconds
+        return sum(cost_of_cells(self))
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -124,12 +123,12 @@ def variant_of(cell: CellKey, method: str) -> str:
 
 
 def cell_keys(study: Study, dataset: str, draws: int) -> list[CellKey]:
-    """Cells of a study for one data set, regime by regime."""
+    """Cells of a study for one data set, draw by draw: further draws come behind the others."""
+    places = [(regime.name, *place) for regime in study.regimes for place in regime.samplers()]
     return [
-        CellKey(dataset, regime.name, epsilon, sampler, draw, study.variant)
-        for regime in study.regimes
-        for epsilon, sampler in regime.samplers()
+        CellKey(dataset, regime, epsilon, sampler, draw, study.variant)
         for draw in range(draws)
+        for regime, epsilon, sampler in places
     ]
 
 
@@ -156,10 +155,32 @@ def blocks(config: Config) -> Iterator[Block]:
         for dataset in study.datasets:
             for group, fits in fit_groups(study).items():
                 cells = cell_keys(study, dataset, max(fit.draws for fit in fits))
-                whole = Block(name, dataset, group, 0, (), tuple(fits), tuple(study.labels), study.rows, config.seed)
-                size = config.block_size.get(group) or cells_a_job(len(cells), whole.cell_seconds)
-                for number, start in enumerate(range(0, len(cells), size)):
-                    yield replace(whole, number=number, cells=tuple(cells[start : start + size]))
+                whole = Block(
+                    name, dataset, group, 0, tuple(cells), tuple(fits), tuple(study.labels), study.rows, config.seed
+                )
+                yield from _cut(whole, config.block_size.get(group))
+
+
+def _cut(whole: Block, size: int | None) -> Iterator[Block]:
+    """Cut a block into those of so many cells, or of so many seconds."""
+    n = len(whole.cells)
+    ends = [*range(size, n, size), n] if size else ends_of_jobs(cost_of_cells(whole))
+    for number, (start, end) in enumerate(pairwise([0, *ends])):
+        cells = whole.cells[start:end]
+        first, last = cells[0].draw, cells[-1].draw
+        fits = tuple(replace(fit, draws=min(fit.draws, last + 1)) for fit in whole.fits if fit.draws > first)
+        yield replace(whole, number=number, cells=cells, fits=fits)
+
+
+def cost_of_cells(block: Block) -> list[float]:
+    """Return the expected seconds of every cell of a block."""
+    by_draw = {
+        draw: cell_seconds(
+            block.dataset, block.rows, tuple(fit for fit in block.fits if draw < fit.draws), len(block.label_kinds)
+        )
+        for draw in {cell.draw for cell in block.cells}
+    }
+    return [by_draw[cell.draw] for cell in block.cells]
 
 
 @dataclass(frozen=True)

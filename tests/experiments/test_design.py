@@ -43,8 +43,8 @@ def test_cells_are_every_regime_epsilon_and_draw(crossed):
     parts = [key.parts for key in cell_keys(study, "digits", 2)]
     assert parts == [
         ("digits", regime, epsilon, draw)
-        for regime, epsilon in [("nested", ""), ("opposing", "0.1"), ("opposing", "0.5")]
         for draw in range(2)
+        for regime, epsilon in [("nested", ""), ("opposing", "0.1"), ("opposing", "0.5")]
     ]
 
 
@@ -79,6 +79,35 @@ def test_every_fit_is_made_once_whatever_the_block_size(crossed, size):
     run = parse(crossed | {"block_size": {"linear": size, "xgboost": size}})
     assert sorted(fits_of(run)) == sorted(whole)
     assert all(len(block.cells) <= size for block in blocks(run))
+
+
+def block_by_path(run):
+    return {block.path: block for block in blocks(parse(run))}
+
+
+# A job of .02 s holds several cells of the table, one of .0002 s several of the scenario.
+@pytest.mark.parametrize(
+    ("size", "seconds"),
+    [({"linear": 4, "xgboost": 4}, 40.0), ({}, 0.02), ({}, 2e-4)],
+    ids=["of four cells", "by seconds", "by fewer seconds"],
+)
+def test_further_draws_leave_the_others_jobs_alone(crossed, study, size, seconds, monkeypatch):
+    """All but the last of a data set and group; caps on draws of one method are as they were."""
+    monkeypatch.setattr("dams.experiments.costs.JOB", seconds)
+    few = block_by_path(crossed | {"block_size": size})
+    study["models"] = {"linear": {"draws": 8, "betas": 3}, "xgboost": {"draws": 4}}
+    more = block_by_path(crossed | {"block_size": size})
+    last = {(block.dataset, block.group): path for path, block in few.items()}
+    assert len(more) > len(few) > len(last)
+    for path, block in few.items():
+        assert more[path] == block or path == last[block.dataset, block.group]
+
+
+def test_a_block_has_only_the_fits_of_its_cells(crossed):
+    """So that a cap above its draws, or further draws, are nothing to it."""
+    for block in blocks(parse(crossed | {"block_size": {"linear": 3, "xgboost": 3}})):
+        assert all({key.draw for key in block.cells} & set(range(fit.draws)) for fit in block.fits)
+        assert all(fit.draws <= block.cells[-1].draw + 1 for fit in block.fits)
 
 
 def test_blocks_have_paths_of_their_own(crossed):

@@ -79,6 +79,11 @@ def test_another_configuration_runs_what_it_changes(finished):
     assert len(first) == 4 * 2
     assert planned(project) == {}
 
+    # Further draws are jobs of their own, where the last one was full.
+    study = configuration()["studies"]["one"] | {"models": {"linear": {"draws": 5}}}
+    project.configure(configuration(studies={"one": study}))
+    assert planned(project) == {"run_block": 1, "gather_records": 1}
+
     # The files keep their names.
     project.configure(configuration(seed=2))
     assert jobs_of(project.run(RECORDS)) == {"run_block": 2, "gather_records": 1}
@@ -98,6 +103,20 @@ def test_settings_of_the_uci_data_sets_leave_others_alone(project):
     made(project)
     project.configure(configuration(studies={"one": study}, data_dir="elsewhere"))
     assert planned(project) == {}
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif("DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name a folder with the UCI files")
+def test_fetching_raw_files_begins_no_run(project):
+    """A run that is there keeps the configuration that it was made with."""
+    study = configuration()["studies"]["one"] | {"datasets": ["thyroid"]}
+    project.configure(configuration(studies={"one": study}))
+    results = project.folder / "results/tiny"
+    assert jobs_of(project.run("download")) == {"download_data": 1, "download": 1}
+    assert not results.exists()
+    # A job of the run begins it.
+    assert project.run("results/tiny/data/thyroid.npz").returncode == 0
+    assert (results / "config.json").exists()
 
 
 def test_an_edit_runs_what_rests_on_it(finished):

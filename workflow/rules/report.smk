@@ -171,9 +171,11 @@ rule write_report:
         "../scripts/write_report.py"
 
 
-# So that a report can be made of a run that was interrupted.
+# So that a report can be made of a run that was interrupted. To fetch raw files, which serve every run, begins none.
 onstart:
-    note_start(RESULTS, CONFIG)
+    makes = (file for job in workflow.dag.needrun_jobs() for file in job.output)
+    if any(f"{RESULTS}/" in file for file in makes):
+        note_start(RESULTS, CONFIG)
 
 
 onerror:
