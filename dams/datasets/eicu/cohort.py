@@ -200,7 +200,7 @@ def _render(cat: Catalogue, records: _Records, *, by_hour: bool) -> Array:
     n, hours = filled.shape[:2]
 
     def at(shown: Array) -> Array:
-        return shown if by_hour else shown.any(axis=1, keepdims=True)
+        return shown if by_hour else np.any(shown, axis=1, keepdims=True)
 
     X = np.zeros((n, hours if by_hour else 1, len(cat.timed_names)), dtype=bool)
     X[:, :, : len(cat.vitals)] = at(records.measured)
