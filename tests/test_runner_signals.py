@@ -41,9 +41,9 @@ time.sleep(300)
 """
 # As Snakemake does: a signal has it wait for its job, which a shell runs.
 LEADER = """
-import signal, subprocess, sys
+import os, signal, subprocess, sys
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, lambda number, frame: print("got", number, file=sys.stderr, flush=True))
+    signal.signal(number, lambda number, frame: os.write(2, b"got %d\\n" % number))
 code = subprocess.Popen(["bash", "-c", "set -e; " + sys.argv[1] + "; true"]).wait()
 sys.exit(code and 1)
 """
