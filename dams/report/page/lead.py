@@ -27,6 +27,10 @@ _REASONS = {
     "nonparametric": "it can only delete values, so it is no answer where the target records a feature better",
     "closed_form_as_published": "the matrix that it inverts need not be positive definite",
 }
+_FEWER = (
+    f"{FEWER} Over fewer cells than the others, so never bold: the mean difference from the oracle in these cells, added to the "
+    "oracle's mean over all."
+)
 _ELSEWHERE = "Repeats, intervals and exact values are in the tables below."
 
 
@@ -49,7 +53,7 @@ def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
         sections=score_sections(summary, columns, intervals=False, printed=printed, brief=True),
         data=summary,
         notes=[
-            f"{FEWER} Over fewer cells than the others, so never bold. {_ELSEWHERE}" if fewer else _ELSEWHERE,
+            f"{_FEWER} {_ELSEWHERE}" if fewer else _ELSEWHERE,
             *_losses(summary),
         ],
     )

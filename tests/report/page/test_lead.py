@@ -38,6 +38,20 @@ def test_means_over_fewer_cells_are_not_held_against_the_source():
     assert note.startswith("†")
 
 
+def test_means_over_fewer_cells_are_brought_to_the_cells_of_the_others():
+    """In its cells it is .01 above the oracle; that these are hard ones says nothing of it."""
+    summary = summary_of({"oracle": 0.19, "source": 0.25, "two_way": 0.4, "imputed": 0.5})
+    here = summary["method"] == "two_way"
+    summary.loc[here, ["draws", "cells", "oracle"]] = [2, 10, 0.39]
+    # Of whose oracle nothing is known.
+    summary.loc[summary["method"] == "imputed", ["draws", "cells"]] = [2, 10]
+    (section,) = lead_table(summary, NOTHING.assign(measured=None)).sections
+    shown = {title: entries[0].text for title, entries in section.rows}
+    assert shown["Two-way (ours)"] == "0.200†"
+    assert shown["Imputed"] == "0.500†"
+    assert (shown["Oracle"], shown["Source"]) == ("0.190", "0.250")
+
+
 def test_a_verdict_names_gain_and_loss_of_the_adjustment_that_a_column_has():
     won = summary_of({"oracle": 0.19, "source": 0.256, "closed_form": 0.2})
     lost = summary_of({"oracle": 0.2, "source": 0.21, "closed_form": 0.22}, dataset="digits")
