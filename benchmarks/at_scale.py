@@ -1,12 +1,12 @@
 """Growth with rows of the closed form, `check_ucar` and the two-way filter, beside scikit-learn fits of the same rows.
 
-python -m benchmarks.at_scale [--rows N ...] [--columns N] [--repeats N] [--csv FILE] [--toy]
+python -m benchmarks.at_scale [--tables ROWSxCOLUMNS ...] [--repeats N] [--csv FILE] [--toy]
 
 Tables are those of `benchmarks.two_way_rows`. Each measurement has a process of its own: median processor seconds of
 the method and, in turn with it, of a scikit-learn estimator's fit to the labelled source rows, and peak memory above
 that with both tables loaded, as a multiple of these too. The closed form stands beside `LinearRegression`; `check_ucar`
 and the two-way filter, both of which look at all columns' dependence, beside `HistGradientBoostingRegressor`. A figure
-is drawn beside the table. Wide sparse tables are in `benchmarks.wide`.
+of the tables of most sizes is drawn beside the results. Wide sparse tables are in `benchmarks.wide`.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ def draw(table: pd.DataFrame, file: Path) -> None:
     """Draw seconds and memory against rows, on doubled scales."""
     from dams.report.figures import legend_below, line_of, new_figure, save_figure
 
+    table = table[table["columns"] == table["columns"].mode()[0]]
     looks = dict(zip(METHODS, ("closed_form", "nonparametric", "two_way"), strict=True))
     figure, axes = new_figure(1, 2, width=7, height=3)
     for panel, measured, title in zip(
@@ -119,13 +120,12 @@ def draw(table: pd.DataFrame, file: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.at_scale", description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 30_000, 100_000])
-    parser.add_argument("--columns", type=int, default=40)
+    parser.add_argument("--tables", nargs="+", default=["10000x40", "30000x40", "100000x40", "60000x80"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     parser.set_defaults(processes=[[what] for what in METHODS])
     # To start a process takes longer than to fit so few rows.
-    toy = {"rows": [600], "columns": 5, "repeats": 1, "processes": [list(METHODS)]}
+    toy = {"tables": ["600x5"], "repeats": 1, "processes": [list(METHODS)]}
     arguments = read_arguments(parser, argv, csv="write the table, and the figure beside it", **toy)
     if arguments.one:
         folder, repeats, *methods = arguments.one
@@ -133,11 +133,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(*run_one(what, Path(folder), int(repeats)))
         return
     rows = []
-    for n in arguments.rows:
+    for size in arguments.tables:
+        n, d = map(int, size.split("x"))
         with TemporaryDirectory() as folder:
-            save_tables(Path(folder), n, arguments.columns)
+            save_tables(Path(folder), n, d)
             for methods in arguments.processes:
-                for row in measure(methods, Path(folder), n, arguments.columns, arguments.repeats):
+                for row in measure(methods, Path(folder), n, d, arguments.repeats):
                     rows.append(row)
                     print(pd.DataFrame([row]).round(2).to_string(index=False, header=len(rows) == 1), flush=True)
     table = pd.DataFrame(rows)

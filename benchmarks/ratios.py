@@ -76,7 +76,8 @@ def wide(table: pd.DataFrame) -> Iterator[Cost]:
 
 
 def at_scale(table: pd.DataFrame) -> Iterator[Cost]:
-    for row in table[table["rows"] == table["rows"].max()].itertuples():
+    longest = table.groupby("columns")["rows"].transform("max")
+    for row in table[table["rows"] == longest].itertuples():
         data = f"{row.rows:,} × {row.columns:,}"
         yield row.what, data, f"`{row.against}`", row.ratio, row.seconds, row.memory_mb
 
