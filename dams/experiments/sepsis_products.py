@@ -72,7 +72,7 @@ SEPSIS_PRODUCTS: dict[str, Product] = {
         "sepsis/excess",
         "figure",
         "From one hospital to the other",
-        "Target MSE/Var(Y) over that of the source predictor of the same model, with intervals over patients: left of "
+        "Target MSE/Var(Y) minus that of the source predictor of the same model, with intervals over patients: left of "
         "the line a method helps, right of it, it hurts. What the oracle gains is all there is to gain.",
         **_SEPSIS,
     ),

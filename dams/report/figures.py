@@ -175,7 +175,10 @@ def draw_dots(panel: Axes, x: Any, y: Any, *, color: str, size: float, alpha: fl
     vertices = np.stack([starts, ends], axis=1).reshape(-1, 2)
     shape = Shape(vertices, np.tile([Shape.MOVETO, Shape.LINETO], len(starts)))
     shape.should_simplify = False
-    panel.add_patch(PathPatch(shape, fill=False, edgecolor=color, linewidth=size, alpha=alpha, capstyle="round"))
+    dots = PathPatch(shape, fill=False, edgecolor=color, linewidth=size, alpha=alpha, capstyle="round")
+    # Snapped to pixels, as lines along an axis are, most would have no length in a PNG.
+    dots.set_snap(False)
+    panel.add_patch(dots)
 
 
 def tiles_of(figure: Figure) -> list[Bbox]:

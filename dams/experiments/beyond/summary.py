@@ -163,7 +163,7 @@ def what_to_do(shares: pd.DataFrame, seen: dict[str, Any]) -> str:
     title = METHODS[best].title.lower().replace("coral", "CORAL")
     part = "" if surely >= MOST else ", in part"
     warned = max(seen["rejected"], seen["population_differs"])
-    explained = surely > 0 and best == "anchored" and seen["rejected_given_age"] < UNSEEN
+    explained = surely > 0 and seen["rejected_given_age"] < UNSEEN
     if warned >= SEEN and not explained:
         # Nothing that is seen without labels tells this from a shift under which the same method does harm.
         helps = f"Best here{part}: {title}." if surely > 0 else "Nothing helps here for sure."

@@ -213,7 +213,7 @@ _LINEAR = ("linear",)
 METHODS: dict[str, Method] = {
     "oracle": Method("Oracle", _oracle, needs="target labels"),
     "source": Method("Source", _source),
-    "advised": Method("As the package advises", _advised),
+    "advised": Method("Chosen by target_risk", _advised),
     "closed_form": Method("Closed form", _closed_form(), _LINEAR),
     "closed_form_source": Method("Closed form, source Gram", _closed_form(gram="source"), _LINEAR),
     "closed_form_target": Method("Closed form, target Gram", _closed_form(gram="target"), _LINEAR),

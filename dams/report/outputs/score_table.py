@@ -73,8 +73,8 @@ def score_sections(
     """One section per model family, one row per method; the best method that needs no target labels in bold.
 
     `printed` has the paper's numbers by data set, regime, model and method, for small print. In `brief`, exact scores
-    are left out, scores over fewer cells are brought to all of them (`_over_all`), and a last row says what is at stake:
-    the source predictor's score minus the oracle's.
+    are left out, scores over fewer cells are brought to all of them (`_over_all`), and a last row says what is at
+    stake: the source predictor's score minus the oracle's.
     """
     sections = []
     summary = summary.assign(fewer=on_fewer_cells(summary))
@@ -108,7 +108,7 @@ def score_sections(
 
 
 def _over_all(score: Mapping[Any, Any], found: Mapping[Any, Any]) -> float:
-    """Return a mean over fewer cells as it compares with means over all: theirs of the oracle, and the difference from it.
+    """Return a mean over fewer cells as it compares with means over all: the oracle's, and the difference from it.
 
     Cells differ more from each other than methods do within a cell, so that the mean as it is would compare cells.
     """

@@ -175,7 +175,9 @@ def excess_figure(scores: pd.DataFrame) -> Figure:
             panel.hlines(place[drawn], part["lower"][drawn], upper[drawn], color=color, linewidth=1.2)
             panel.plot(part["value"][drawn], place[drawn], marker, color=color, markersize=4, label=label)
         panel.axvline(0, color="0.35", linewidth=0.8)
-        panel.set(title=f"{source} → {target}", xlabel="MSE/Var(Y) over source", ylim=(len(methods) - 0.5, -0.5))
+        panel.set(
+            title=f"{source} → {target}", xlabel="MSE/Var(Y) minus that of source", ylim=(len(methods) - 0.5, -0.5)
+        )
         panel.set_yticks(range(len(methods)), [_in_two_lines(name) for name in methods])
         panel.xaxis.set_major_locator(MaxNLocator(5))
         note_above(panel, off_the_scale(beyond))

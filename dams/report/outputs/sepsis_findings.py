@@ -16,7 +16,7 @@ MOST_EXCESS = 0.02
 # A side of r that so many flags clearly lie on is no accident, as for the paper's own hospitals.
 FEWEST_CLEAR = 0.05
 # What the package chooses by itself, and the other adjustments as they come.
-CHOSEN = {"closed_form": "the closed form", "advised": "what the package advises"}
+CHOSEN = {"closed_form": "the closed form", "advised": "what target_risk chooses"}
 DEFAULTS = {"two_way": "the two-way adjustment", "nonparametric": "the non-parametric adjustment"}
 
 
@@ -62,7 +62,9 @@ def _shares(shares: pd.DataFrame, kind: str, masks: str) -> list[Finding]:
                 f"{masks}, the {gets} loses: share of the gap that {title} closes (patients of {row['hospital']})"
             )
             limits = row["share"], row["lower"], row["upper"]
-            found.append(Finding(kind, question, *limits, f"at least {least:.0%}", _verdict(row["share"] >= least)))
+            found.append(
+                Finding(kind, question, *limits, f"at least {100 * least:.0f} %", _verdict(row["share"] >= least))
+            )
     return found
 
 
@@ -71,11 +73,13 @@ def _harm(shares: pd.DataFrame, method: str, title: str) -> Finding:
     part = shares[shares["method"] == method]
     row = max(rows_of(part), key=lambda row: row["worst_excess"])
     question = (
-        f"Transplanted masks: score of {title} over that of source, in the worst split "
+        f"Transplanted masks: how far {title} is above the source predictor’s score, in the worst split "
         f"(patients of {row['hospital']}, the {row['gets']} loses)"
     )
     worst = row["worst_excess"] + 0.0  # not −0
-    return Finding("bar", question, worst, np.nan, np.nan, f"at most {MOST_EXCESS:.0%}", _verdict(worst <= MOST_EXCESS))
+    return Finding(
+        "bar", question, worst, np.nan, np.nan, f"at most {100 * MOST_EXCESS:.0f} %", _verdict(worst <= MOST_EXCESS)
+    )
 
 
 def _natural(scores: pd.DataFrame) -> list[Finding]:
@@ -96,16 +100,21 @@ _NATURAL = [
     *(
         (
             "bar",
-            f"MSE/Var(Y) of what the package advises, over source ({model})",
+            f"MSE/Var(Y) of what target_risk chooses, minus that of source ({model})",
             (model, "advised", "excess"),
             "not above 0",
         )
         for model in MODELS
     ),
-    ("analogue", f"{_RANKS} closed form over source", ("linear", "closed_form", "auroc_gain"), "below 0"),
-    ("analogue", f"{_RANKS} non-parametric over source", ("linear", "nonparametric", "auroc_gain"), "below 0"),
-    ("analogue", "“the closed form hurts”, its MSE/Var(Y) over source", ("linear", "closed_form", "excess"), "above 0"),
-    ("analogue", "“the oracle leads”, its AUROC over source", ("linear", "oracle", "auroc_gain"), "above 0"),
+    ("analogue", f"{_RANKS} closed form minus source", ("linear", "closed_form", "auroc_gain"), "below 0"),
+    ("analogue", f"{_RANKS} non-parametric minus source", ("linear", "nonparametric", "auroc_gain"), "below 0"),
+    (
+        "analogue",
+        "“the closed form hurts”, its MSE/Var(Y) minus that of source",
+        ("linear", "closed_form", "excess"),
+        "above 0",
+    ),
+    ("analogue", "“the oracle leads”, its AUROC minus that of source", ("linear", "oracle", "auroc_gain"), "above 0"),
 ]
 
 
@@ -130,7 +139,7 @@ def _both_directions(ratios: pd.DataFrame) -> list[Finding]:
             clear.mean(),
             np.nan,
             np.nan,
-            f"above {FEWEST_CLEAR:.0%}",
+            f"above {100 * FEWEST_CLEAR:.0f} %",
             "supported" if clear.mean() > FEWEST_CLEAR else "not supported",
         )
         for side, clear in sides.items()

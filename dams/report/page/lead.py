@@ -28,8 +28,8 @@ _REASONS = {
     "closed_form_as_published": "the matrix that it inverts need not be positive definite",
 }
 _FEWER = (
-    f"{FEWER} Over fewer cells than the others, so never bold: the mean difference from the oracle in these cells, added to the "
-    "oracle's mean over all."
+    f"{FEWER} Over fewer cells than the others, so never bold: the mean difference from the oracle in these cells, "
+    "added to the oracle’s mean over all."
 )
 _ELSEWHERE = "Repeats, intervals and exact values are in the tables below."
 
@@ -45,6 +45,10 @@ def lead_table(summary: pd.DataFrame, comparison: pd.DataFrame) -> Table | None:
     held = held[known(held["status"]) & ~held["dataset"].isin(unlike_table1(comparison, summary))]
     where = ["dataset", "regime", "model", "method"]
     printed = {tuple(row[key] for key in where): row["published"] for row in rows_of(held)}
+    # What is printed of the closed form stands beside the formula as printed, where there is that.
+    for place in summary[summary["method"] == "closed_form_as_published"][where[:3]].itertuples(index=False):
+        if (number := printed.pop((*place, "closed_form"), None)) is not None:
+            printed[(*place, "closed_form_as_published")] = number
     beside = ", printed number in small print" if printed else ""
     fewer = bool(on_fewer_cells(summary).any())
     return Table(
@@ -93,7 +97,9 @@ def _gains(summary: pd.DataFrame) -> list[str]:
     if not found:
         return []
     better = [row for row in found if row["left"] < 1]
-    text = f"Adjusting beats the source predictor in {len(better)} of {len(found)} settings of linear models"
+    methods = dict.fromkeys(title_of_method(row["method"]) for row in found)
+    text = f"Adjusting ({_joined(list(methods))}) beats the source predictor in {len(better)} of {len(found)} settings"
+    text += " of linear models"
     largest = max(better, key=lambda row: row["source"] - row["adjusted"], default=None)
     sentences = [text + (f", by most on {_written(largest)}." if largest else ".")]
     lost = [row for row in found if row["left"] > _LEFT]

@@ -55,7 +55,7 @@ def data_table(frame: pd.DataFrame, heads: dict[str, str] | None = None) -> Data
     named = heads or {c: _head(str(c)) for c in frame.columns}
     chosen = {column: head for column, head in named.items() if frame[column].notna().any()}
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in chosen]
-    rows = [[cell(row[c]) for c in chosen] for row in frame.to_dict("records")]
+    rows = [[cell(_as_expected(c, row)) for c in chosen] for row in frame.to_dict("records")]
     return DataTable(list(chosen.values()), rows, numeric)
 
 
@@ -71,6 +71,14 @@ def as_cards(html: str) -> Markup:
 
     html = re.sub("<tr>.*?</tr>", name_cells, html, flags=re.DOTALL)
     return Markup(html.replace("<table>", '<table class="scores cards">', 1))
+
+
+def _as_expected(column: str, row: dict[Any, Any]) -> Any:
+    """Return a value of a row; what was measured of a share in per cent where a share in per cent was expected."""
+    value = row[column]
+    if column not in ("measured", "lower", "upper") or "%" not in str(row.get("expected")) or math.isnan(value):
+        return value
+    return Cell(f"{100 * value:.1f} %".replace(".0 %", " %").replace("-", "−"), value=value)
 
 
 def _head(name: str) -> str:

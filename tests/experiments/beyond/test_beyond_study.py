@@ -168,6 +168,13 @@ def test_what_the_diagnostics_saw_is_counted():
             0.05,
             "Adapt: closed form, anchors. check_ucar warns, and age explains it.",
         ),
+        # Age explains what is seen, whichever method closes most.
+        (
+            {"closed_form": 0.8, "anchored": 0.7},
+            1.0,
+            0.05,
+            "Adapt: closed form. check_ucar warns, and age explains it.",
+        ),
         (
             {"closed_form": 0.1, "anchored": 0.05},
             1.0,

@@ -378,5 +378,15 @@ def test_dots_are_one_shape_and_lines_stay_lines(tmp_path):
     assert dots.count("h0") == 50
     (line,) = re.findall(r' d="M([\d.]+) ([\d.]+) ([\d.]+) \2" clip-path="[^"]*" style="fill:none;stroke:#1f77b4', page)
     assert float(line[2]) - float(line[0]) > 100
-    # Drawn in pixels, too.
-    assert (plt.imread(tmp_path / "f.png")[..., :3] < 0.9).any(axis=-1).sum() > 500
+
+
+def test_every_dot_is_drawn_in_pixels_too():
+    figure, axes = new_figure(1, 1, width=3, height=2)
+    x, y = np.random.default_rng(0).random((2, 200))
+    draw_dots(axes[0, 0], x, y, color="#000000", size=2.2, alpha=1)
+    axes[0, 0].set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1))
+    figure.canvas.draw()
+    pixels = np.asarray(figure.canvas.buffer_rgba())[..., 0]
+    column, row = np.round(axes[0, 0].transData.transform(np.column_stack([x, y]))).astype(int).T
+    around = [pixels[-1 - row + dy, column + dx] for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
+    assert (np.min(around, axis=0) < 160).all()

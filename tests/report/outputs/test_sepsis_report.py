@@ -82,7 +82,7 @@ def test_findings_judge_bars_harm_and_analogues(frames):
     assert harm["verdict"].tolist() == ["holds", "holds", "fails", "holds"]
     assert harm["measured"].tolist() == pytest.approx([-0.5, -0.5, 0.65, 0.01 / 0.6])
     assert "patients of B" in harm.index[2]
-    assert set(verdict[verdict.index.str.contains("package advises, over source")]) == {"holds"}
+    assert set(verdict[verdict.index.str.contains("target_risk chooses, minus that of source")]) == {"holds"}
     assert set(verdict[verdict.index.str.contains("closed form hurts")]) == {"supported"}
     assert set(verdict[verdict.index.str.contains("source ranks best")]) == {"not supported"}
     both = found[found.index.str.contains("both directions")]

@@ -52,13 +52,26 @@ def test_means_over_fewer_cells_are_brought_to_the_cells_of_the_others():
     assert (shown["Oracle"], shown["Source"]) == ("0.190", "0.250")
 
 
+def test_the_printed_closed_form_stands_beside_the_formula_as_printed():
+    about = {"table": "table1", "quantity": "mean", "variant": "corrected", "status": "agrees"}
+    place = {"dataset": "diabetes", "regime": "free", "model": "linear", "published": 0.123}
+    scores = {"source": 0.25, "closed_form": 0.2}
+    printed = pd.DataFrame([about | place | {"method": name, "measured": mean} for name, mean in scores.items()])
+    for methods, beside in (
+        (scores, "Closed-form"),
+        (scores | {"closed_form_as_published": 0.3}, "Closed-form (as published)"),
+    ):
+        (section,) = lead_table(summary_of(methods), printed).sections
+        assert [title for title, entries in section.rows if entries[0].second == "0.123"] == ["Source", beside]
+
+
 def test_a_verdict_names_gain_and_loss_of_the_adjustment_that_a_column_has():
     won = summary_of({"oracle": 0.19, "source": 0.256, "closed_form": 0.2})
     lost = summary_of({"oracle": 0.2, "source": 0.21, "closed_form": 0.22}, dataset="digits")
     gain, loss = verdict_of(pd.concat([won, lost], ignore_index=True), CLAIMS, NOTHING)
     assert gain == (
-        "Adjusting beats the source predictor in 1 of 2 settings of linear models, by most on Diabetes, mˢ ? mᵗ "
-        "(source 0.256 → closed-form 0.200 → oracle 0.190)."
+        "Adjusting (closed-form) beats the source predictor in 1 of 2 settings of linear models, by most on Diabetes, "
+        "mˢ ? mᵗ (source 0.256 → closed-form 0.200 → oracle 0.190)."
     )
     assert loss.startswith("It loses on Digits, mˢ ? mᵗ (source 0.210 → closed-form 0.220 → oracle 0.200)")
 

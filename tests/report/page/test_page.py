@@ -438,6 +438,14 @@ def test_empty_columns_are_left_out_and_symbols_keep_their_case():
     assert [row[0].text for row in table.rows] == ["1", "—"]
 
 
+def test_shares_are_shown_as_they_are_expected():
+    table = data_table(
+        pd.DataFrame({"measured": [0.9614, -0.39, 0.5], "expected": ["at least 85 %", "at most 2 %", "above 0"]})
+    )
+    assert [row[0].text for row in table.rows] == ["96.1 %", "−39 %", "0.500"]
+    assert [row[0].value for row in table.rows] == [0.9614, -0.39, 0.5]
+
+
 def test_parts_come_with_captions_in_their_order_and_bare_data_only_where_alone(tmp_path):
     for name in ("diagnostics/hospital_verdicts", "diagnostics/verdicts", "diagnostics/anything", "eicu/scores"):
         write_csv(pd.DataFrame({"verdict": ["UCAR rejected"]}), tmp_path / f"{name}.csv")
