@@ -123,6 +123,14 @@ class RelativeMissingness(Result):
         """
         return self.upper < 0 if self.anchored is None else self.anchored.improper(self.confidence)
 
+    @property
+    def differs(self) -> bool:
+        """Whether any feature's missingness clearly differs: an interval that holds for all together leaves zero out.
+
+        Many small differences may be clear together where none is alone. With anchors r is that of all rows together.
+        """
+        return bool((self.simultaneous_lower > 0).any() or (self.simultaneous_upper < 0).any())
+
     @cached_property
     def is_proper(self) -> bool:
         """Whether deleting source values can reproduce the target, as far as all features together tell.

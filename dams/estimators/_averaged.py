@@ -33,7 +33,7 @@ from dams.estimators._base import (
     warn_if_constant,
 )
 from dams.estimators._resampler import Resampler
-from dams.estimators._safeguard import adjusting_helps
+from dams.estimators._safeguard import adjusting_helps, recording_differs
 from dams.estimators.wide import WIDE
 
 Array = np.ndarray
@@ -130,9 +130,11 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
             X, checked, labels, X_target, self.n_draws, groups=groups, groups_target=groups_target
         )
         self.relative_missingness_ = self.filter_.relative_missingness_
-        self.choice_ = "adjusted"
-        if sample_weight is None and not self._trusts(checked, labels, X_target, draws, (groups, groups_target)):
-            self.choice_, draws = "source", [X if hasattr(X, "columns") else checked]
+        changed = self.filter_.rates_.any() or self.filter_.filled_.any()
+        adjusted = changed and self._trusts(checked, labels, X_target, draws, (groups, groups_target))
+        self.choice_ = "adjusted" if adjusted else "source"
+        if changed and not adjusted:
+            draws = [X if hasattr(X, "columns") else checked]
         for_base = self._with_weights(for_base, self.filter_.weights_)
         self.estimators_ = list(
             Parallel(n_jobs=self.n_jobs)(delayed(_fit)(clone(self.estimator), rows, labels, for_base) for rows in draws)
@@ -140,12 +142,15 @@ class AveragedEstimator(MetaEstimatorMixin, BaseEstimator, ABC):
         return self
 
     def _trusts(self, X: Any, labels: Array, X_target: Any, draws: list[Any], groups: tuple[Any, Any]) -> bool:
-        """Whether the adjusted rows are used; a warning says where they are not."""
+        """Whether the adjusted rows are used; a warning says where they are not although rates differ."""
         relative, d = self.relative_missingness_, X.shape[1]
-        adjusts = self.filter_.rates_.any() or self.filter_.filled_.any()
-        if not self.safeguard or relative is None or relative.anchored is not None or not adjusts or d > WIDE:
+        if not self.safeguard or relative is None or relative.anchored is not None:
             return True
         target = read_target(self, X, X_target)
+        if not recording_differs(relative, X, target, groups):
+            return False
+        if d > WIDE:
+            return True
         always = resolve_columns(self.filter_.always_recorded, d, names_of(self), parameter="always_recorded")
         helps = adjusting_helps(
             X,

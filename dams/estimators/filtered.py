@@ -108,9 +108,10 @@ class FilteredEstimator(AveragedEstimator):
     random_state : int, Generator, RandomState or None
         Seed of the masks. The base estimator keeps its own, the same in every draw.
     safeguard : bool
-        Whether to fit on the source rows as they are, with a warning, where the adjustment is improper, or the target's
-        rows contradict it, and a linear predictor is estimated to gain nothing by it (`dams.estimators._safeguard`).
-        Not with anchors, weights or more than 500 columns.
+        Whether to fit on the source rows as they are where no rate clearly differs, and, with a warning, where the
+        adjustment is improper, or the target's rows contradict it, and a linear predictor is estimated to gain nothing
+        by it (`dams.estimators._safeguard`); the latter for up to 500 columns. Weights do not count in it. Not with
+        anchors.
 
     Attributes
     ----------

@@ -169,10 +169,10 @@ class TwoWayEstimator(AveragedEstimator):
     random_state : int, Generator, RandomState or None
         Seed of all draws. The base estimator keeps its own, the same in every draw.
     safeguard : bool
-        Whether to fit on the source rows as they are, with a warning, where the target's rows contradict the adjusted
-        ones and a linear predictor is estimated to gain nothing by them (`dams.estimators._safeguard`): values are
-        filled in column by column, which is wrong where columns are lost together. Not with anchors, weights or more
-        than 500 columns.
+        Whether to fit on the source rows as they are where no rate clearly differs, and, with a warning, where the
+        target's rows contradict the adjusted ones and a linear predictor is estimated to gain nothing by them
+        (`dams.estimators._safeguard`), for up to 500 columns: values are filled in column by column, which is wrong
+        where columns are lost together. Weights do not count in it. Not with anchors.
 
     Attributes
     ----------

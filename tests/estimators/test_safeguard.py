@@ -83,3 +83,74 @@ def test_a_population_that_differs_in_what_is_always_recorded_is_no_evidence_aga
     target = apply_missingness(X[4000:], [0, 0.1, 0.4], random_state=2)
     model = TwoWayEstimator(LinearRegression(), always_recorded=[0], random_state=0)
     assert model.fit(source, y[:4000], X_target=target).choice_ == "adjusted"
+
+
+def flags(n_source, n_target, rng, *, most=0.5, worse=0.0, noise=0.1):
+    """Twenty flags, each lost at a rate up to `most`, `worse` more of each in the target; 20,000 rows to test on."""
+    n = n_source + n_target + 20_000
+    X = (rng.normal(size=(n, 4)) @ rng.normal(size=(4, 20)) + rng.normal(size=(n, 20)) > 1).astype(float)
+    y = X @ rng.uniform(0, 10, 20)
+    y += noise * y.std() * rng.normal(size=n)
+    m = rng.uniform(0, most, 20)
+    source = apply_missingness(X[:n_source], m, random_state=rng)
+    rest = apply_missingness(X[n_source:], 1 - (1 - m) * (1 - worse), random_state=rng)
+    return (source, y[:n_source]), rest[:n_target], (rest[n_target:], y[n_source + n_target :])
+
+
+@pytest.mark.filterwarnings(IMPROPER)
+@pytest.mark.parametrize("estimator", [FilteredEstimator, TwoWayEstimator])
+def test_where_rates_do_not_clearly_differ_nothing_is_adjusted(estimator):
+    """Values would be deleted at rates that are noise: a model that explains much loses a lot by it."""
+    ratios = []
+    for seed in range(8):
+        source, target, test = flags(1000, 1000, np.random.default_rng(seed), most=0.0)
+        model = estimator(LinearRegression(), random_state=0).fit(*source, X_target=target)
+        bold = estimator(LinearRegression(), random_state=0, safeguard=False).fit(*source, X_target=target)
+        assert bold.choice_ == "adjusted"
+        ratios.append((ratio(model, source, test), ratio(bold, source, test)))
+    safe, bold = np.array(ratios).T
+    # By chance some rate differs in one table of fourteen.
+    assert np.isclose(safe, 1).sum() >= 6 and safe.max() < 1.05
+    assert np.median(bold) > 1.3
+
+
+@pytest.mark.filterwarnings("ignore:The target holds only zeros")
+def test_many_small_losses_are_clear_together():
+    """Of forty rows no column tells by itself that a third of its values are lost."""
+    adjusted, ratios = 0, []
+    for seed in range(8):
+        source, target, test = flags(5000, 40, np.random.default_rng(seed), worse=0.4, noise=0.5)
+        model = FilteredEstimator(LinearRegression(), random_state=0).fit(*source, X_target=target)
+        adjusted += model.choice_ == "adjusted"
+        ratios.append(ratio(model, source, test))
+    assert adjusted >= 6 and np.mean(ratios) < 0.9
+
+
+@pytest.mark.parametrize("groups", [12, 3000])
+def test_few_groups_of_rows_do_not_switch_it_off(groups):
+    source, target = panels(np.random.default_rng(1))
+    ids = np.arange(6000) % groups
+    with pytest.warns(UserWarning, match=SOURCE):
+        safe = TwoWayEstimator(LinearRegression(), random_state=0).fit(
+            *source, X_target=target[0], groups=ids, groups_target=ids
+        )
+    assert safe.choice_ == "source"
+
+
+def test_weights_do_not_switch_it_off():
+    source, target = panels(np.random.default_rng(1))
+    model = TwoWayEstimator(LinearRegression(), random_state=0)
+    with pytest.warns(UserWarning, match=SOURCE):
+        model.fit(*source, X_target=target[0], sample_weight=np.ones(6000))
+    assert model.choice_ == "source"
+
+
+@pytest.mark.filterwarnings(IMPROPER, "ignore:The source has a value in")
+def test_what_was_not_adjusted_is_not_called_so():
+    source, _ = places(500, np.random.default_rng(0), together=False)
+    model = FilteredEstimator(LinearRegression(), random_state=0)
+    assert model.fit(*source, X_target=None).choice_ == "source"
+    assert model.fit(*source, X_target=source[0]).choice_ == "source"
+    # The target has more of everything, and a filter can only delete.
+    model.fit(*source, X_target=np.ones((500, 12)))
+    assert model.choice_ == "source"
