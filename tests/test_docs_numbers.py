@@ -148,6 +148,33 @@ def test_two_way_on_its_page_and_in_the_readme(scores):
     assert [int(share) for share in quoted] == [round(100 * share) for share in expected]
 
 
+def test_linear_models_on_the_pages_that_choose_among_them():
+    records = RUN.records
+    records = records[
+        records["labels"].eq("random_linear") & records["variant"].eq("corrected") & records["model"].eq("linear")
+    ]
+    methods = records[records["method"].isin(["two_way", "nonparametric", "closed_form"])]
+    wide = methods.pivot_table(index=CELL, columns="method", values="score", dropna=False).dropna(subset="two_way")
+    mean = wide.groupby(level=["dataset", "regime"]).mean()
+    few, text = mean.loc["thyroid"], words("docs/which_estimator.md")
+    (quoted,) = re.findall(
+        r"the closed form has MSE/Var\(Y\) (\.\d+) where .*?, two-way (\.\d+) and the filter (\.\d+) .*?"
+        r"two-way has (\.\d+) and the closed form (\.\d+)\.",
+        text,
+    )
+    values = [
+        *few.loc["nested", ["closed_form", "two_way", "nonparametric"]],
+        *few.loc["free", ["two_way", "closed_form"]],
+    ]
+    for cell, value in zip(quoted, values, strict=True):
+        assert_quoted(cell, value)
+    (line,) = (
+        line for line in (DOCS / "your_data.md").read_text(encoding="utf-8").splitlines() if "error measured" in line
+    )
+    for cell, method in zip(line.split("|")[2:4], ("closed_form", "two_way"), strict=True):
+        assert_quoted(cell, *mean.xs("free", level="regime").loc[["adult", "bank", "thyroid"], method])
+
+
 def test_what_each_choice_of_the_two_way_adjustment_is_worth():
     stored = pd.read_csv(DOCS / "two_way.csv").set_index(["choice", "dataset", "model"])
     found = list(rows("docs/two_way.md", "| | Bank linear | XGBoost | Adult linear |"))
