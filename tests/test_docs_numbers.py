@@ -228,7 +228,8 @@ def test_means_move_with_the_number_of_draws_and_the_worst_fit_too():
     assert worst_to_source(first(fits, 50, 10)).max() < 1.05
     worst = worst_to_source(fits)
     (quoted,) = re.findall(
-        r"up to ([\d.]+) times on Adult free, ([\d.]+) on Thyroid nested and ([\d.]+) on Thyroid free, where ([\d.]+ %)",
+        r"up to ([\d.]+) times on Adult free, ([\d.]+) on Thyroid nested and ([\d.]+) on Thyroid free, "
+        r"where ([\d.]+ %)",
         text,
     )
     ratios = fits.loc[("thyroid", "free"), "closed_form"] / fits.loc[("thyroid", "free"), "source"]
