@@ -131,6 +131,16 @@ def test_the_readmes_ten_lines(page, capsys):
     np.testing.assert_allclose(names["predictions"], page["predictions"])
 
 
+def test_should_i_adapt_has_one_answer():
+    answers = [
+        re.search(
+            r"^1\. \*\*It rejects.*?\n\n", (ROOT / file).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        ).group()
+        for file in ("README.md", "docs/which_estimator.md")
+    ]
+    assert answers[0] == answers[1] and answers[0].count("\n") > 4
+
+
 def test_the_readmes_sweep_and_the_example_are_sound(tmp_path, monkeypatch, capsys):
     (sweep,) = blocks("README.md", "yaml")
     (tmp_path / "my_sweep.yaml").write_text(sweep, encoding="utf-8")

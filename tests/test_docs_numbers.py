@@ -58,6 +58,23 @@ def scores():
     return records[chosen & records["regime"].isin(["free", "opposing"])]
 
 
+def linear_fits():
+    """Scores of linear models on the UCI cells of the paper's run, a column per method."""
+    chosen = RUN.records.query("labels == 'random_linear' and variant == 'corrected' and model == 'linear'")
+    chosen = chosen[chosen["dataset"].isin(["adult", "bank", "thyroid"])]
+    return chosen.pivot_table(
+        index=["dataset", "regime", "draw", "beta"], columns="method", values="score", observed=True
+    )
+
+
+def worst_to_source(fits):
+    return (fits["closed_form"] / fits["source"]).groupby(level=["dataset", "regime"]).max()
+
+
+def first(fits, draws, betas):
+    return fits.query(f"draw < {draws} and beta < {betas}")
+
+
 def test_what_runs_cost():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
@@ -81,8 +98,27 @@ def test_what_the_paper_run_gives(table1):
     assert_quoted(mean, exploded["mean"])
     assert_quoted(plain, source["mean"])
     worst = pd.read_csv(BENCHMARKS / "closed_form_stress.csv").query("method == 'stable'")["worst_to_source"].max()
-    (bound,) = re.findall(r"stays below ([\d.]+) times the source predictor", text)
-    assert float(bound) - 0.1 < worst < float(bound)
+    (bound,) = re.findall(r"stays below ([\d.]+) times the source predictor in every fit", text)
+    assert float(bound) - 0.1 < max(worst, linear_fits().pipe(worst_to_source).max()) < float(bound)
+
+
+def test_what_the_papers_adjustments_close(table1):
+    mean = table1["mean"].unstack("method").loc[["adult", "bank", "thyroid"]]
+    closed = (
+        mean[["closed_form", "nonparametric"]].rsub(mean["source"], axis=0).div(mean["source"] - mean["oracle"], axis=0)
+    )
+    free = {
+        model: (100 * closed.xs(("free", model), level=("regime", "model"))).round() for model in ("linear", "xgboost")
+    }
+    filtered = [end(free[model]["nonparametric"]) for model in ("linear", "xgboost") for end in (min, max)]
+    text = words("README.md")
+    optimal = (
+        "closes {:.0f} and {:.0f} % of the gap between source and oracle on Adult and Bank and {:.0f} % on Thyroid"
+    )
+    assert optimal.format(*free["linear"]["closed_form"]) in text
+    assert "{:.0f} to {:.0f} % there with linear models and {:.0f} to {:.0f} % with XGBoost".format(*filtered) in text
+    nested = closed.xs(("nested", "linear"), level=("regime", "model"))
+    assert "both adjustments reach the oracle" in text and nested.min(axis=None) > 0.99
 
 
 def shares(scores, dataset, model):
@@ -108,7 +144,7 @@ def test_two_way_on_its_page_and_in_the_readme(scores):
         for cell, value in zip(cells[4:6], (filtered, filled), strict=True):
             if cell:
                 assert_quoted(cell, value)
-        if dataset in ("adult", "bank", "thyroid"):
+        if dataset in ("adult", "bank", "thyroid") and model == "linear":
             closed.append(filled)
         part = scores[(scores["dataset"] == dataset) & (scores["model"] == NAMES[model])]
         part = part[part["method"].isin(["two_way", "nonparametric"])]
@@ -119,8 +155,41 @@ def test_two_way_on_its_page_and_in_the_readme(scores):
         # Ends of a bootstrap interval have an error of their own.
         quoted_ends = [float(end.replace("−", "-")) for end in ends]
         assert quoted_ends == pytest.approx([row.lower, row.upper], abs=0.1 * (row.upper - row.lower))
-    (quoted,) = re.findall(r"closes (\d+) to (\d+) % of the gap between source and oracle there", words("README.md"))
-    assert [int(share) for share in quoted] == [round(100 * min(closed)), round(100 * max(closed))]
+    # With XGBoost the oracle that README quotes averages as many models.
+    averaged = pd.read_csv(DOCS / "draws.csv").query("regime == 'free' and model == 'xgboost'")
+    averaged = averaged.pivot_table(index="dataset", columns="arm", values="score")
+    trees = (averaged["source"] - averaged["mean_3"]) / (averaged["source"] - averaged["oracle_masks"])
+    both = r"closes (\d+) to (\d+) % with linear models and, with XGBoost, (\d+) to (\d+) % of the gap to an oracle"
+    (quoted,) = re.findall(f"two-way adjustment {both}", words("README.md"))
+    expected = [end(values) for values in (closed, trees) for end in (min, max)]
+    assert [int(share) for share in quoted] == [round(100 * share) for share in expected]
+
+
+def test_linear_models_on_the_pages_that_choose_among_them():
+    records = RUN.records
+    records = records[
+        records["labels"].eq("random_linear") & records["variant"].eq("corrected") & records["model"].eq("linear")
+    ]
+    methods = records[records["method"].isin(["two_way", "nonparametric", "closed_form"])]
+    wide = methods.pivot_table(index=CELL, columns="method", values="score", dropna=False).dropna(subset="two_way")
+    mean = wide.groupby(level=["dataset", "regime"]).mean()
+    few, text = mean.loc["thyroid"], words("docs/which_estimator.md")
+    (quoted,) = re.findall(
+        r"the closed form has MSE/Var\(Y\) (\.\d+) where .*?, two-way (\.\d+) and the filter (\.\d+) .*?"
+        r"two-way has (\.\d+) and the closed form (\.\d+)\.",
+        text,
+    )
+    values = [
+        *few.loc["nested", ["closed_form", "two_way", "nonparametric"]],
+        *few.loc["free", ["two_way", "closed_form"]],
+    ]
+    for cell, value in zip(quoted, values, strict=True):
+        assert_quoted(cell, value)
+    (line,) = (
+        line for line in (DOCS / "your_data.md").read_text(encoding="utf-8").splitlines() if "error measured" in line
+    )
+    for cell, method in zip(line.split("|")[2:4], ("closed_form", "two_way"), strict=True):
+        assert_quoted(cell, *mean.xs("free", level="regime").loc[["adult", "bank", "thyroid"], method])
 
 
 def test_what_each_choice_of_the_two_way_adjustment_is_worth():
@@ -149,6 +218,25 @@ def test_the_closed_form_on_its_page():
         for cell, place in zip(cells, columns, strict=True):
             row = stored.loc[(*place, names.get(method, method))]
             assert_quoted(cell, *([row["mean"], row["worst"]] if "(" in cell else [row["mean"]]))
+
+
+def test_means_move_with_the_number_of_draws_and_the_worst_fit_too():
+    text, fits = words("docs/closed_form.md"), linear_fits()
+    for draws, betas in ((400, 30), (50, 10), (10, 3)):
+        (quoted,) = re.findall(rf"{draws} × {betas}\b.*? (\.\d{{3}})", text.split("Means move", 1)[1])[:1]
+        assert_quoted(quoted, first(fits, draws, betas).loc[("adult", "free"), "oracle"].mean())
+    assert worst_to_source(first(fits, 50, 10)).max() < 1.05
+    worst = worst_to_source(fits)
+    (quoted,) = re.findall(
+        r"up to ([\d.]+) times on Adult free, ([\d.]+) on Thyroid nested and ([\d.]+) on Thyroid free, "
+        r"where ([\d.]+ %)",
+        text,
+    )
+    ratios = fits.loc[("thyroid", "free"), "closed_form"] / fits.loc[("thyroid", "free"), "source"]
+    found = [*worst[[("adult", "free"), ("thyroid", "nested"), ("thyroid", "free")]], (ratios > 1.05).mean()]
+    for cell, value in zip(quoted, found, strict=True):
+        assert_quoted(cell, value)
+    assert worst["bank"].max() < 1.05
 
 
 STRESS = {

@@ -100,6 +100,12 @@ def test_the_readme_counts_what_the_run_counts(committed):
     assert "{} hold, {} do not and {} are undecided".format(*counts) in text
     printed = claims[(claims["kind"] == "print") & (claims["verdict"] != "not testable here")]["verdict"]
     assert f"Of {len(printed)} lines of print" in text and f", {(printed == 'supported').sum()} hold." in text
+    compared = pd.read_csv(committed / "comparison.csv").query("table == 'table1' and regime == 'opposing'")
+    agree = compared["status"] == "agrees"
+    means = agree[(compared["quantity"] == "mean") & (compared["variant"] == "as_published")]
+    gaps = agree[compared["quantity"] == "above oracle"]
+    assert f"{means.sum()} of {len(means)} printed means lie within the interval" in text
+    assert f"Of {len(gaps)} printed gaps above the oracle, {(~gaps).sum()} do not agree with ours" in text
     table = pd.read_csv(committed / "tables" / "table1.csv").query(
         "dataset == 'adult' and regime == 'free' and model == 'linear'"
     )

@@ -21,12 +21,15 @@ def blocks(language):
 
 
 def commands():
-    """Commands of the page and the exit code that each states, 0 if none; variables are replaced."""
+    """Commands of the page and the exit code that each states, 0 if none; arrays are replaced."""
     text = "\n".join(blocks("sh")).replace("\\\n", " ").replace("60000", ROWS)
-    values = re.findall(r'^(\w+)="(.*?)"$', text, re.DOTALL | re.MULTILINE)
-    text = re.sub(r'^\w+=".*?"$', "", text, flags=re.DOTALL | re.MULTILINE)
-    for name, value in values:
-        text = text.replace(f"${name}", " ".join(value.split()))
+    arrays = re.findall(r"^(\w+)=\((.*?)\)$", text, re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\w+=\(.*?\)$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert arrays
+    for name, words in arrays:
+        text = text.replace(f'"${{{name}[@]}}"', " ".join(words.split()))
+    # A shell need not split an unquoted variable, and zsh does not.
+    assert "$" not in text
     for line in filter(None, map(str.strip, text.splitlines())):
         command, _, remark = line.partition("#")
         yield shlex.split(command), int(remark.removeprefix(" exit code ") or 0)

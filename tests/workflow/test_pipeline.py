@@ -194,7 +194,7 @@ def test_a_method_a_data_set_and_a_figure_are_a_file_and_a_line_each(project):
     scores = records.groupby("method")["score"]
     assert set(records["dataset"]) == {"wine"}
     assert set(scores.count()) == {4, 6}
-    # Coefficients twice as large.
+    # Here the target loses more, and the covariates shrink by 1 − r: coefficients are too large.
     assert scores.mean()["shrunken"] > scores.mean()["source"]
     # The label mean of the source scores about one.
     assert scores.get_group("guess").dropna().between(0.7, 1.6).all()
