@@ -183,6 +183,14 @@ def test_the_digest_of_a_block_tells_any_change_of_what_it_does(plain, study, ch
     assert not {block.digest for block in blocks(parse(plain))} & set(before)
 
 
+def test_the_order_of_methods_and_models_runs_nothing_again(crossed, study):
+    study["methods"] |= {"two_way": None, "source": {"draws": 1}}
+    before = [block.digest for block in blocks(parse(crossed))]
+    for key in ("methods", "models"):
+        study[key] = dict(reversed(study[key].items()))
+    assert sorted(block.digest for block in blocks(parse(crossed))) == sorted(before)
+
+
 def test_the_digest_of_a_block_is_the_same_in_every_process(plain):
     (block,) = blocks(parse(plain))
     script = "from dams.experiments.config import parse\nfrom dams.experiments.design import blocks\n"
