@@ -10,7 +10,8 @@ from dams.experiments.records import write_csv
 
 with job_log(snakemake.log[0]), recorded(snakemake.output):
     files = snakemake.input
-    records, timings = gather(files.blocks, snakemake.params.blocks), gather_timings(files.timings)
+    blocks = snakemake.params.blocks
+    records, timings = gather(files.blocks, blocks), gather_timings(files.timings, blocks)
     # Last, for what these say of a damaged file is more precise.
     refuse_altered(Path(files.digests[0]).parents[1], [*files.blocks, *files.timings], read_digests(files.digests))
     write_csv(records[records["failure"].notna()], snakemake.output.failures)
