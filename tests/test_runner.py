@@ -361,7 +361,7 @@ def test_results_of_another_configuration_are_told_from_those_asked_for(tmp_path
         assert "Nothing to do: all that was asked for is there." in answer.out
         assert answer.err.startswith(told) and bool(answer.err) == bool(told)
     assert f"than {path}, in seed: " in answer.err
-    assert f"`dams run {path} --forceall` makes all of it anew" in answer.err
+    assert f"`dams run {path} --forceall` makes it anew" in answer.err
     # An option gave that run its seed.
     assert main(["run", str(path), "--config", "seed=5"]) == 0
     assert not capsys.readouterr().err

@@ -132,8 +132,8 @@ def _tell_of_another(run: Config, path: Path, results: Path) -> None:
     differing = [key for key in asked if asked[key] != known.get(key)]
     if known and differing:
         print(
-            f"{results / SETTINGS} is another configuration than {path}, in {', '.join(differing)}: what is there may be "
-            f"of that one. `dams run {path} --forceall` makes all of it anew; so does a run after {results} is deleted.",
+            f"{results / SETTINGS} is another configuration than {path}, in {', '.join(differing)}: what is there may "
+            f"be of that one. `dams run {path} --forceall` makes it anew; so does a run once {results} is deleted.",
             file=sys.stderr,
         )
 

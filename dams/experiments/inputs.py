@@ -9,6 +9,7 @@ from pathlib import Path
 from dams.datasets.sepsis.files import HOSPITALS, SEPSIS_DIR_VARIABLE, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError, several_mistakes
+from dams.experiments.config.sections import Sepsis
 from dams.experiments.products import results_of
 
 
@@ -66,7 +67,7 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
             mistakes.append(str(error))
     if run.sepsis and run.sepsis.source == "folder":
         try:
-            sepsis_inputs(run.sepsis.folder)
+            sepsis_inputs(*sepsis_folder(run.sepsis))
         except ConfigError as error:
             mistakes.append(str(error))
     if mistakes:
@@ -99,17 +100,26 @@ def without_absent_hospitals(run: Config) -> Config:
     if run.sepsis is None or run.sepsis.source != "if_there":
         return run
     try:
-        find_files(os.environ.get(SEPSIS_DIR_VARIABLE) or run.sepsis.folder)
+        find_files(sepsis_folder(run.sepsis)[0])
     except FileNotFoundError:
         return run.model_copy(update={"sepsis": None})
     return run
 
 
-def sepsis_inputs(folder: str) -> list[str]:
+def sepsis_folder(asked: Sepsis) -> tuple[str, str]:
+    """Return where the Challenge 2019 data are, or go, and what says so: the key, or the variable of the environment.
+
+    The variable spares a download. A folder of the user's own is the one that the configuration names.
+    """
+    copy = os.environ.get(SEPSIS_DIR_VARIABLE)
+    return (copy, SEPSIS_DIR_VARIABLE) if copy and asked.source != "folder" else (asked.folder, "sepsis.folder")
+
+
+def sepsis_inputs(folder: str, said_by: str = "sepsis.folder") -> list[str]:
     """List what a run reads of a copy of the Challenge 2019 data: the archive, or the folders of both hospitals."""
     try:
         path = find_files(folder)
     except FileNotFoundError as error:
-        raise ConfigError(f"sepsis.folder: {error}") from None
+        raise ConfigError(f"{said_by}: {error}") from None
     # Not the 40,336 files: a folder is newer once a file comes or goes.
     return [str(path)] if path.is_file() else [str(path / f"training_set{hospital}") for hospital in HOSPITALS]

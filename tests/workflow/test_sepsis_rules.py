@@ -6,7 +6,7 @@ import pytest
 
 from dams.experiments.config import parse
 from dams.experiments.config.mistakes import ConfigError
-from dams.experiments.inputs import sepsis_inputs, without_absent_hospitals
+from dams.experiments.inputs import describe_inputs, sepsis_folder, sepsis_inputs, without_absent_hospitals
 
 pytestmark = pytest.mark.workflow
 
@@ -42,6 +42,21 @@ def test_an_optional_part_is_left_out_where_there_is_no_copy(tmp_path, monkeypat
     assert without_absent_hospitals(run).sepsis is None
     asked = parse({"name": "one", "studies": {}, "sepsis": {"source": "physionet", "folder": str(place)}})
     assert without_absent_hospitals(asked) == asked
+
+
+def test_a_folder_of_the_configuration_goes_before_that_of_the_environment(project, tmp_path, monkeypatch):
+    """The variable stands in place of a download, and messages say which of the two is meant."""
+    monkeypatch.setenv("DAMS_SEPSIS_DIR", "elsewhere")
+    for source, folder in (("physionet", "elsewhere"), ("if_there", "elsewhere"), ("folder", "mine")):
+        run = parse({"name": "one", "studies": {}, "sepsis": {"source": source, "folder": "mine"}})
+        assert sepsis_folder(run.sepsis)[0] == folder
+    told = "sepsis.folder: mine: no such file or folder"
+    with pytest.raises(ConfigError, match=told):
+        describe_inputs(run)
+    project.configure(run.model_dump(mode="json"))
+    assert told in project.run("--dry-run").stdout
+    answer = project.run("--dry-run", config="config/sepsis.yaml")
+    assert "DAMS_SEPSIS_DIR: elsewhere: no such file or folder" in answer.stdout
 
 
 def test_a_folder_without_the_data_is_named(tmp_path):

@@ -86,6 +86,7 @@ try:
         eicu_inputs,
         refuse_absent_tables,
         refuse_taken_name,
+        sepsis_folder,
         sepsis_inputs,
         without_absent_hospitals,
     )
@@ -135,9 +136,10 @@ RESULTS = results_of(RUN.name)
 # Where files lie, if not in the working directory.
 STORAGE = workflow.storage_settings.default_storage_prefix
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
-# A copy that is there already, where the environment names one, spares the download.
-SEPSIS_COPY = os.environ.get(SEPSIS_DIR_VARIABLE)
-SEPSIS_FOLDER = SEPSIS_COPY or (RUN.sepsis.folder if RUN.sepsis else "data/sepsis")
+# Where the data are, or go, and what says so.
+SEPSIS_FOLDER, SEPSIS_NAMED_BY = (
+    sepsis_folder(RUN.sepsis) if RUN.sepsis else ("data/sepsis", "")
+)
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = {output.file: output for output in study_outputs(RUN)}
 # All that a run leaves to be looked at, but for its provenance and its page.
@@ -343,9 +345,10 @@ def sepsis_files():
     """What the study of two hospitals waits for: the download, or a copy of the data."""
     if RUN.sepsis is None:
         return []
-    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
+    # A copy that is there already, where the environment names one, spares the download.
+    if RUN.sepsis.source == "physionet" and SEPSIS_NAMED_BY != SEPSIS_DIR_VARIABLE:
         return [f"{SEPSIS_FOLDER}/downloaded.json"]
-    return sepsis_inputs(SEPSIS_FOLDER)
+    return sepsis_inputs(SEPSIS_FOLDER, SEPSIS_NAMED_BY)
 
 
 def in_module(path):
