@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from dams.datasets.sepsis.files import HOSPITALS, SEPSIS_DIR_VARIABLE, find_files
+from dams.datasets.sepsis.files import HOSPITALS, PATIENTS, SEPSIS_DIR_VARIABLE, count_files, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError, several_mistakes
 from dams.experiments.config.sections import Sepsis
@@ -72,6 +72,7 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
             mistakes.append(str(error))
     if mistakes:
         raise several_mistakes(source, mistakes)
+    without_absent_hospitals(run, tell=lines.append)
     return lines
 
 
@@ -95,15 +96,43 @@ def eicu_inputs(folder: str, *, there: Callable[[str], bool] = os.path.exists) -
     return [*needed, *([mark] if there(mark) else [])]
 
 
-def without_absent_hospitals(run: Config) -> Config:
-    """Leave the two hospitals out of a run that asks for them only if a copy of their data is there, and none is."""
+def without_absent_hospitals(run: Config, tell: Callable[[str], object] | None = None) -> Config:
+    """Leave the two hospitals out of a run that asks for them only if a copy of their data is there, and none is.
+
+    `tell` is called with the reason where a copy was begun.
+    """
     if run.sepsis is None or run.sepsis.source != "if_there":
         return run
+    folder, said_by = sepsis_folder(run.sepsis)
     try:
-        find_files(sepsis_folder(run.sepsis)[0])
-    except FileNotFoundError:
+        _find_whole_copy(folder)
+    except FileNotFoundError as error:
+        if tell and isinstance(error, _IncompleteError):
+            tell(f"The two hospitals are left out. {said_by}: {error}")
         return run.model_copy(update={"sepsis": None})
     return run
+
+
+class _IncompleteError(FileNotFoundError):
+    """A copy of the hospitals' data was begun and not finished."""
+
+
+def _find_whole_copy(folder: str) -> Path:
+    """Return the folder or archive as `find_files` does; refuse a folder as an interrupted download leaves it."""
+    try:
+        path = find_files(folder)
+    except FileNotFoundError:
+        # The second hospital comes after the first.
+        path = Path(folder)
+        if not count_files(path):
+            raise
+    expected = sum(PATIENTS.values())
+    if path.is_dir() and (found := count_files(path)) < expected:
+        raise _IncompleteError(
+            f"{path} holds {found:,} of {expected:,} patient files. Resume the download: "
+            f"dams.datasets.download_sepsis({str(path)!r}), or `make sepsis` for data/sepsis."
+        )
+    return path
 
 
 def sepsis_folder(asked: Sepsis) -> tuple[str, str]:
@@ -118,7 +147,7 @@ def sepsis_folder(asked: Sepsis) -> tuple[str, str]:
 def sepsis_inputs(folder: str, said_by: str = "sepsis.folder") -> list[str]:
     """List what a run reads of a copy of the Challenge 2019 data: the archive, or the folders of both hospitals."""
     try:
-        path = find_files(folder)
+        path = _find_whole_copy(folder)
     except FileNotFoundError as error:
         raise ConfigError(f"{said_by}: {error}") from None
     # Not the 40,336 files: a folder is newer once a file comes or goes.

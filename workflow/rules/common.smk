@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 # The project, where these rules lie in a checkout of it; rules that Snakemake fetched from elsewhere go with the dams
@@ -126,7 +127,10 @@ try:
     # Snakemake has kept the last of two equal keys; only the file still holds both.
     for path in workflow.configfiles:
         dams_config.refuse_repeated_keys(path)
-    RUN = without_absent_hospitals(dams_config.parse(config))
+    RUN = without_absent_hospitals(
+        dams_config.parse(config),
+        tell=logger.warning if workflow.is_main_process else None,
+    )
     refuse_taken_name(RUN)
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
