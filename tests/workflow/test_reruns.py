@@ -119,6 +119,16 @@ def test_fetching_raw_files_begins_no_run(project):
     assert (results / "config.json").exists()
 
 
+@pytest.mark.real_data
+@pytest.mark.skipif("DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name a folder with the UCI files")
+def test_another_place_of_the_same_raw_files_runs_nothing(project):
+    study = configuration()["studies"]["one"] | {"datasets": ["thyroid"], "models": {"linear": {"draws": 1}}}
+    project.configure(configuration(studies={"one": study}))
+    made(project)
+    project.configure(configuration(studies={"one": study}, data_dir=os.environ["DAMS_DATA_DIR"]))
+    assert planned(project) == {}
+
+
 def test_an_edit_runs_what_rests_on_it(finished):
     project, table = finished, "results/tiny/tables/table1.csv"
     # A caption is no part of a table.

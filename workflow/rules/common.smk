@@ -289,9 +289,13 @@ def raw_of(wildcards):
     return [f"{RAW}/{raw}.json"] if raw else []
 
 
-def uci_only(wildcards, setting):
-    """A setting of the UCI data sets; None for the others."""
-    return setting if raw_name(wildcards.dataset) else None
+def data_dir_of(wildcards, output):
+    """Folder that may hold the raw UCI files.
+
+    Their hashes are pinned, so that another folder makes no other results. Snakemake keeps no account of parameters
+    that are made of outputs.
+    """
+    return RUN.data_dir
 
 
 def table_of(wildcards):

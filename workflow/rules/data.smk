@@ -23,7 +23,7 @@ rule download_data:
     resources:
         mem_mb=memory(500),
     params:
-        data_dir=RUN.data_dir,
+        data_dir=data_dir_of,
     message:
         "Fetching the raw files of {wildcards.dataset}"
     script:
@@ -49,8 +49,7 @@ rule prepare_data:
         mem_mb=memory(1500),
     params:
         code=code_of("prepare_data"),
-        # For the data sets that have raw files: others need not be prepared again when these change.
-        data_dir=lambda wildcards: uci_only(wildcards, RUN.data_dir),
+        data_dir=data_dir_of,
         table=table_of,
     message:
         "Preparing data set {wildcards.dataset}"
