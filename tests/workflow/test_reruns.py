@@ -245,3 +245,13 @@ def test_a_part_that_the_run_is_without_is_named(project):
         answer = project.run(part, "--dry-run")
         assert answer.returncode != 0, answer.stdout
         assert f"{part} is no part of the run tiny: its configuration has no `{part}`" in answer.stdout
+
+
+def test_diagnostics_of_a_run_without_studies_are_those_of_its_hospitals(project):
+    without = {"name": "tiny", "studies": {}, "sepsis": {}}
+    project.configure(without | {"eicu": {}})
+    assert set(planned(project, "diagnostics")) == {"simulate_eicu", "diagnose_eicu", "diagnostics"}
+    project.configure(without)
+    answer = project.run("diagnostics", "--dry-run")
+    assert answer.returncode != 0, answer.stdout
+    assert "studies is no part of the run tiny: its configuration has no `studies`" in answer.stdout

@@ -11,9 +11,9 @@ from dams.experiments.inputs import describe_inputs, sepsis_folder, sepsis_input
 pytestmark = pytest.mark.workflow
 
 
-def planned(project):
+def planned(project, *targets):
     """Rules that Snakemake would run, from its table of jobs."""
-    answer = project.run("--dry-run", config="config/sepsis.yaml")
+    answer = project.run(*targets, "--dry-run", config="config/sepsis.yaml")
     assert answer.returncode == 0, answer.stdout
     return set(re.findall(r"^(\w+) +\d+$", answer.stdout, flags=re.MULTILINE)) - {"total"}
 
@@ -23,10 +23,13 @@ def test_the_data_are_downloaded_unless_a_copy_is_named(project, monkeypatch):
     own = {"mask_sepsis", "run_sepsis", "report_sepsis", "write_provenance", "write_report"}
     assert planned(project) == {"default", "download_sepsis", *own}
 
+    assert planned(project, "download") == {"download", "download_sepsis"}
+
     copy = project.folder / "copy.zip"
     copy.touch()
     monkeypatch.setenv("DAMS_SEPSIS_DIR", str(copy))
     assert planned(project) == {"default", *own}
+    assert planned(project, "download") == set()
 
 
 def test_an_optional_part_is_left_out_where_there_is_no_copy(tmp_path, monkeypatch):

@@ -320,7 +320,7 @@ def asked_for(part, files):
     """Inputs of an optional part of the run; who asks for the part where the run has none is told so."""
 
     def inputs(wildcards):
-        if getattr(RUN, part) is None:
+        if not getattr(RUN, part):
             raise WorkflowError(
                 f"{part} is no part of the run {RUN.name}: "
                 + (

@@ -5,6 +5,8 @@ rule download:
     """The raw files of all data sets."""
     input:
         [f"{RAW}/{name}.json" for name in RAW_USED],
+        EICU_FILES if RUN.eicu and RUN.eicu.source == "physionet" else [],
+        SEPSIS_FILES if RUN.sepsis and RUN.sepsis.source == "physionet" else [],
 
 
 # Runs where Snakemake does: the nodes of a cluster seldom reach the network.
