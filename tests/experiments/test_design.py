@@ -103,6 +103,19 @@ def test_further_draws_leave_the_others_jobs_alone(crossed, study, size, seconds
         assert more[path] == block or path == last[block.dataset, block.group]
 
 
+@pytest.mark.parametrize(
+    ("cap", "linear", "xgboost", "kept"), [({}, 9, 2, True), ({}, 5, 4, False), ({"draws": 2}, 5, 4, True)]
+)
+def test_a_shared_method_keeps_its_jobs_as_the_manuals_say(crossed, study, monkeypatch, cap, linear, xgboost, kept):
+    """Where it is capped, or where the model with the most draws gets more."""
+    monkeypatch.setattr("dams.experiments.costs.JOB", 2e-4)
+    study |= {"methods": {"two_way": cap}, "models": {"linear": {"draws": 5}, "xgboost": {"draws": 2}}}
+    few = block_by_path(crossed)
+    study["models"] = {"linear": {"draws": linear}, "xgboost": {"draws": xgboost}}
+    more, last = block_by_path(crossed), {block.dataset: path for path, block in few.items()}
+    assert all(more.get(path) == block for path, block in few.items() if path not in last.values()) == kept
+
+
 def test_a_block_has_only_the_fits_of_its_cells(crossed):
     """So that a cap above its draws, or further draws, are nothing to it."""
     for block in blocks(parse(crossed | {"block_size": {"linear": 3, "xgboost": 3}})):
