@@ -353,6 +353,12 @@ def sepsis_files():
     """What the study of two hospitals waits for: the download, or a copy of the data."""
     if RUN.sepsis is None:
         return []
+    # Jobs are told the folder, as they read what is in it; Snakemake would wait for another.
+    if in_module(SEPSIS_FOLDER) != SEPSIS_FOLDER:
+        raise WorkflowError(
+            f"{SEPSIS_NAMED_BY}: {SEPSIS_FOLDER} can't be used in a module with the prefix {in_module('')!r}. Expected "
+            f"a whole path, such as {os.path.abspath(SEPSIS_FOLDER)}."
+        )
     # A copy that is there already, where the environment names one, spares the download.
     if RUN.sepsis.source == "physionet" and SEPSIS_NAMED_BY != SEPSIS_DIR_VARIABLE:
         return [f"{SEPSIS_FOLDER}/downloaded.json"]
