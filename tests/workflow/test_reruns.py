@@ -183,6 +183,20 @@ def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(finished):
     assert block.read_bytes() == content
 
 
+def test_blocks_of_another_configuration_are_refused_where_snakemake_has_no_notes(finished):
+    project = finished
+    shutil.rmtree(project.folder / ".snakemake")
+    (project.folder / RECORDS).unlink()
+    project.configure(configuration(seed=2))
+    answer = project.run(RECORDS)
+    assert answer.returncode != 0
+    blocks = project.folder / "results/tiny/blocks/one"
+    assert "redundant-linear-0000.timings.csv is of another configuration: expected " in answer.stdout
+    assert "2 of 2 such files are. Delete results/tiny/blocks/one and run again." in answer.stdout
+    shutil.rmtree(blocks)
+    assert jobs_of(project.run(RECORDS)) == {"run_block": 2, "gather_records": 1}
+
+
 def altered(path):
     """Another digit in a file."""
     content = path.read_text(encoding="utf-8")
