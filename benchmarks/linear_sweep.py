@@ -82,7 +82,7 @@ def shared(table: pd.DataFrame, dataset: str, draws: int, betas: int, methods: t
     """CPU seconds of this project's way for as many cells."""
     cells = tuple(CellKey(dataset, "free", None, FreeRates(), draw) for draw in range(draws))
     fits = tuple(Fit(method, "linear", draws, betas) for method in methods)
-    block = Block("benchmark", dataset, "linear", 0, cells, fits, ("random_linear",), 0, 0)
+    block = Block("benchmark", dataset, "linear", 0, cells, fits, betas, ("random_linear",), 0, 0)
     start = time.process_time()
     run_block(block, table)
     return time.process_time() - start

@@ -77,7 +77,7 @@ def run_one(data: Path, group: str, rows: int, columns: int, betas: int, draws: 
     table = table.iloc[:, np.linspace(0, table.shape[1] - 1, columns).round().astype(int)]
     cells = tuple(CellKey(data.stem, "free", None, FreeRates(), draw) for draw in range(draws))
     fits = tuple(Fit(method, model, draws, betas) for model, method in GROUPS[group])
-    block = Block("benchmark", data.stem, group, 0, cells, fits, ("random_linear",), 0, 2023)
+    block = Block("benchmark", data.stem, group, 0, cells, fits, betas, ("random_linear",), 0, 2023)
     run_block(replace(block, cells=cells[:1]), table.head(500))  # the first fit loads libraries
     start = time.process_time()
     run_block(block, table)

@@ -9,6 +9,7 @@ import importlib.metadata as metadata
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -240,6 +241,22 @@ def test_the_source_distribution_holds_tests_documents_and_workflow(distribution
     ):
         assert name in names, f"{name} is not in the source distribution"
     assert not [name for name in names if name.endswith((".pyc", ".pdf")) or "/logs/" in name]
+
+
+def test_the_image_is_given_all_that_the_package_is_built_from(distributions, tmp_path, monkeypatch):
+    """Docker builds from what its file copies, and from nothing else."""
+    lines = (ROOT / "workflow/envs/Containerfile").read_text(encoding="utf-8").splitlines()
+    for *sources, target in (line.split()[1:] for line in lines if line.startswith("COPY ")):
+        for source in sources:
+            place = tmp_path / target / source if target.endswith("/") else tmp_path / target
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, place, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(ROOT / source, place)
+    monkeypatch.chdir(tmp_path)
+    built, (wheel, _) = tmp_path / buildapi.build_wheel(str(tmp_path)), distributions
+    assert zipfile.ZipFile(built).namelist() == zipfile.ZipFile(wheel).namelist()
 
 
 def test_one_version_everywhere():

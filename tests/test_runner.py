@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from dams._files import write_json
 from dams.cli import main
-from dams.experiments.config import parse
+from dams.experiments.config import parse, read
 from dams.runner import Outcome, run
 from dams.runner.account import ACCOUNT, hide_password
 from dams.runner.follow import RECENT, follow
@@ -334,7 +335,7 @@ def test_a_refused_option_is_not_followed_by_advice_about_results(tmp_path, monk
 @pytest.mark.parametrize(
     ("further", "told"),
     [
-        ([], "Nothing to do: all that {path} asks for is there.\nResults: results/smoke/\n"),
+        ([], "Nothing to do: all that was asked for is there.\nResults: results/smoke/\n"),
         (["--unlock"], "Unlocked; `dams run {path}` goes on from what was finished.\n"),
     ],
 )
@@ -344,6 +345,26 @@ def test_a_run_without_a_job_says_so(tmp_path, monkeypatch, capsys, further, tol
     path = ROOT / "config" / "smoke.yaml"
     assert main(["run", str(path), *further]) == 0
     assert told.format(path=path) in capsys.readouterr().out
+
+
+def test_results_of_another_configuration_are_told_from_those_asked_for(tmp_path, monkeypatch, capsys):
+    """As where Snakemake's notes in .snakemake are gone, and it finds all files there."""
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dams.runner.run", lambda *given: Outcome(0, idle=True))
+    path = ROOT / "config" / "smoke.yaml"
+    config = read(path).model_dump(mode="json")
+    for settings, told in ((config, ""), (config | {"seed": 5}, "results/smoke/config.json is another configuration")):
+        write_json(settings, tmp_path / "results/smoke/config.json")
+        assert main(["run", str(path)]) == 0
+        answer = capsys.readouterr()
+        assert "Nothing to do: all that was asked for is there." in answer.out
+        assert answer.err.startswith(told) and bool(answer.err) == bool(told)
+    assert f"than {path}, in seed: " in answer.err
+    assert f"`dams run {path} --forceall` makes it anew" in answer.err
+    # An option gave that run its seed.
+    assert main(["run", str(path), "--config", "seed=5"]) == 0
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -368,6 +389,8 @@ def test_who_interrupts_a_run_hears_of_no_failure(tmp_path, monkeypatch, capsys,
         (["-C", "name=other", "-n"], "-C name=other: the name says"),
         (["--config=name=other"], "--config name=other: the name says"),
         (["--configfile", "other.yaml"], "--configfile: `dams run` takes one configuration, here "),
+        (["--directory", "there"], "--directory: `dams run` works where it is called, in "),
+        (["-dthere"], "-dthere: `dams run` works where it is called, in "),
         (
             ["--logger", "rich"],
             "--logger: `dams run` follows Snakemake by a logger of its own; `snakemake --configfile ",

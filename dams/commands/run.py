@@ -6,8 +6,12 @@ import argparse
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dams.commands._common import Refused
+
+if TYPE_CHECKING:
+    from dams.experiments.config import Config
 
 # Snakemake's option that takes its lock away. It has no event for that; the option and the exit code say it.
 UNLOCK = "--unlock"
@@ -100,7 +104,10 @@ def _run(given: argparse.Namespace) -> int:
     elif outcome.idle:
         from dams.report.page.closing import closing_words
 
-        print(f"Nothing to do: all that {path} asks for is there.{closing_words(results)}")
+        print(f"Nothing to do: all that was asked for is there.{closing_words(results)}")
+        # The run has another configuration than the file where options change it.
+        if not {"--config", "-C"} & {word.partition("=")[0] for word in further}:
+            _tell_of_another(run, path, results)
     elif outcome.locked and (alive := _living_runs()):
         print(f"The folder is locked. {alive}", file=sys.stderr)
     elif outcome.locked:
@@ -113,6 +120,22 @@ def _run(given: argparse.Namespace) -> int:
         how = "was interrupted" if code in INTERRUPTED else f"stopped with code {code}"
         print(f"Snakemake {how}; its whole log is {log}.", file=sys.stderr)
     return code
+
+
+def _tell_of_another(run: Config, path: Path, results: Path) -> None:
+    """Say where the results are of another configuration, which Snakemake sees only by its notes in .snakemake."""
+    from dams.experiments.inputs import without_absent_hospitals
+    from dams.experiments.products import SETTINGS
+    from dams.report.run_folder import RunFolder
+
+    known, asked = RunFolder(results).config, without_absent_hospitals(run).model_dump(mode="json")
+    differing = [key for key in asked if asked[key] != known.get(key)]
+    if known and differing:
+        print(
+            f"{results / SETTINGS} is another configuration than {path}, in {', '.join(differing)}: what is there may "
+            f"be of that one. `dams run {path} --forceall` makes it anew; so does a run once {results} is deleted.",
+            file=sys.stderr,
+        )
 
 
 def _living_runs() -> str:
@@ -137,6 +160,11 @@ def _refuse_options(path: Path, further: list[str]) -> None:
         if option in ("--config", "-C") and word.startswith("name="):
             raise Refused(
                 f"{option} {word}: the name says where results go; change `name` in {path}, or in a copy of it."
+            )
+        if option == "--directory" or option.startswith("-d"):
+            raise Refused(
+                f"{option}: `dams run` works where it is called, in {Path.cwd()}; `snakemake --directory FOLDER "
+                f"--configfile {path}` works in another folder."
             )
         if option == "--logger":
             raise Refused(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dams.datasets.registry import is_scenario
 from dams.experiments.costs import cell_seconds, ends_of_jobs
 from dams.experiments.methods import METHODS
+from dams.experiments.models import MODELS
 from dams.rates import FreeRates, NestedRates, OpposingRates
 
 # A job gets its block and needs neither the configuration nor the report: an edit there leaves records as they are.
@@ -76,7 +77,8 @@ class Block:
     """Cells of one study and data set with the fits made on them: what one job does.
 
     The fits of a model family go together. A method whose preparation costs much and serves every family is a group of
-    its own, so that it is prepared once.
+    its own, so that it is prepared once. `betas` is of the whole group: a method's random numbers and the digits of Xβ
+    depend on how many labels there are, and those must not depend on which fits share a job.
     """
 
     study: str
@@ -85,6 +87,7 @@ class Block:
     number: int
     cells: tuple[CellKey, ...]
     fits: tuple[Fit, ...]
+    betas: int
     label_kinds: tuple[str, ...]
     rows: int
     seed: int
@@ -111,9 +114,9 @@ class Block:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Label vectors that any of its fits needs."""
-        betas = range(max(fit.betas for fit in self.fits))
-        kinds = {"structural": [Label("structural")], "random_linear": [Label("random_linear", b) for b in betas]}
+        """Label vectors that any fit of its group needs."""
+        random_linear = [Label("random_linear", beta) for beta in range(self.betas)]
+        kinds = {"structural": [Label("structural")], "random_linear": random_linear}
         return tuple(label for kind in self.label_kinds for label in kinds[kind])
 
 
@@ -133,10 +136,13 @@ def cell_keys(study: Study, dataset: str, draws: int) -> list[CellKey]:
 
 
 def fit_groups(study: Study) -> dict[str, list[Fit]]:
-    """Fits of a study by what is worth doing together in one job."""
+    """Fits of a study by what is worth doing together in one job.
+
+    In the order of the registries: a configuration that lists the same in another order runs nothing again.
+    """
     groups: dict[str, list[Fit]] = {}
-    for model, repeats in study.models.items():
-        for name, cap in study.methods.items():
+    for model, repeats in sorted(study.models.items(), key=lambda item: list(MODELS).index(item[0])):
+        for name, cap in sorted(study.methods.items(), key=lambda item: list(METHODS).index(item[0])):
             method = METHODS[name]
             if method.applies_to(model):
                 draws, betas = (
@@ -156,7 +162,16 @@ def blocks(config: Config) -> Iterator[Block]:
             for group, fits in fit_groups(study).items():
                 cells = cell_keys(study, dataset, max(fit.draws for fit in fits))
                 whole = Block(
-                    name, dataset, group, 0, tuple(cells), tuple(fits), tuple(study.labels), study.rows, config.seed
+                    study=name,
+                    dataset=dataset,
+                    group=group,
+                    number=0,
+                    cells=tuple(cells),
+                    fits=tuple(fits),
+                    betas=max(fit.betas for fit in fits),
+                    label_kinds=tuple(study.labels),
+                    rows=study.rows,
+                    seed=config.seed,
                 )
                 yield from _cut(whole, config.block_size.get(group))
 

@@ -5,6 +5,7 @@ A module of its own: run_block rests on records.py, and an edit here runs no blo
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
@@ -32,19 +33,45 @@ def gather(paths: Sequence[str | Path], blocks: Sequence[Block] | None = None) -
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
 
 
-def gather_timings(paths: Sequence[str | Path]) -> pd.DataFrame:
-    """Seconds of every fit of many files, in one order."""
-    return pd.concat([_read_timings(path) for path in paths]).sort_values(TIMINGS[:-1], kind="stable")
+def gather_timings(paths: Sequence[str | Path], blocks: Sequence[Block] | None = None) -> pd.DataFrame:
+    """Seconds of every fit of many files, in one order.
+
+    With `blocks`, those that the files are of in the same order, files of jobs of another configuration are refused.
+    """
+    frames = [_read_timings(path) for path in paths]
+    if blocks is not None:
+        _refuse_other_designs(frames, blocks, paths)
+    return pd.concat(frames).sort_values(TIMINGS[:-1], kind="stable")
 
 
 def _read_timings(path: str | Path) -> pd.DataFrame:
     try:
-        frame = pd.read_csv(path)
+        # A digest may look like a number.
+        frame = pd.read_csv(path, dtype={"design": "str"})
     except ValueError as error:
         raise damaged(path, error) from None
     if list(frame.columns) != TIMINGS:
         raise damaged(path, f"expected columns {TIMINGS}, got {list(frame.columns)}")
     return frame
+
+
+def _refuse_other_designs(frames: Sequence[pd.DataFrame], blocks: Sequence[Block], paths: Sequence[str | Path]) -> None:
+    """Refuse results of a block as it was before, whose rows may have the same keys.
+
+    Snakemake would have made them anew, but for want of its own notes in .snakemake.
+    """
+    others = [
+        (path, block.digest, sorted(set(frame["design"].dropna())))
+        for frame, block, path in zip(frames, blocks, paths, strict=True)
+        if set(frame["design"]) != {block.digest}
+    ]
+    if others:
+        path, expected, found = others[0]
+        raise ValueError(
+            f"{path} is of another configuration: expected {expected} in the column design, got "
+            f"{', '.join(found) or 'nothing'}. {len(others)} of {len(paths)} such files are. Delete "
+            f"{os.path.commonpath([path for path, *_ in others])} and run again."
+        )
 
 
 def keys_of(block: Block) -> list[tuple[Any, ...]]:

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from dams.datasets.sepsis.files import HOSPITALS, SEPSIS_DIR_VARIABLE, find_files
+from dams.datasets.sepsis.files import HOSPITALS, PATIENTS, SEPSIS_DIR_VARIABLE, count_files, find_files
 from dams.experiments.config import Config
 from dams.experiments.config.mistakes import ConfigError, several_mistakes
+from dams.experiments.config.sections import Sepsis
 from dams.experiments.products import results_of
 
 
@@ -66,11 +67,12 @@ def describe_inputs(run: Config, *, source: str = "the configuration") -> list[s
             mistakes.append(str(error))
     if run.sepsis and run.sepsis.source == "folder":
         try:
-            sepsis_inputs(run.sepsis.folder)
+            sepsis_inputs(*sepsis_folder(run.sepsis))
         except ConfigError as error:
             mistakes.append(str(error))
     if mistakes:
         raise several_mistakes(source, mistakes)
+    without_absent_hospitals(run, tell=lines.append)
     return lines
 
 
@@ -94,22 +96,59 @@ def eicu_inputs(folder: str, *, there: Callable[[str], bool] = os.path.exists) -
     return [*needed, *([mark] if there(mark) else [])]
 
 
-def without_absent_hospitals(run: Config) -> Config:
-    """Leave the two hospitals out of a run that asks for them only if a copy of their data is there, and none is."""
+def without_absent_hospitals(run: Config, tell: Callable[[str], object] | None = None) -> Config:
+    """Leave the two hospitals out of a run that asks for them only if a copy of their data is there, and none is.
+
+    `tell` is called with the reason where a copy was begun.
+    """
     if run.sepsis is None or run.sepsis.source != "if_there":
         return run
+    folder, said_by = sepsis_folder(run.sepsis)
     try:
-        find_files(os.environ.get(SEPSIS_DIR_VARIABLE) or run.sepsis.folder)
-    except FileNotFoundError:
+        _find_whole_copy(folder)
+    except FileNotFoundError as error:
+        if tell and isinstance(error, _IncompleteError):
+            tell(f"The two hospitals are left out. {said_by}: {error}")
         return run.model_copy(update={"sepsis": None})
     return run
 
 
-def sepsis_inputs(folder: str) -> list[str]:
-    """List what a run reads of a copy of the Challenge 2019 data: the archive, or the folders of both hospitals."""
+class _IncompleteError(FileNotFoundError):
+    """A copy of the hospitals' data was begun and not finished."""
+
+
+def _find_whole_copy(folder: str) -> Path:
+    """Return the folder or archive as `find_files` does; refuse a folder as an interrupted download leaves it."""
     try:
         path = find_files(folder)
+    except FileNotFoundError:
+        # The second hospital comes after the first.
+        path = Path(folder)
+        if not count_files(path):
+            raise
+    expected = sum(PATIENTS.values())
+    if path.is_dir() and (found := count_files(path)) < expected:
+        raise _IncompleteError(
+            f"{path} holds {found:,} of {expected:,} patient files. Resume the download: "
+            f"dams.datasets.download_sepsis({str(path)!r}), or `make sepsis` for data/sepsis."
+        )
+    return path
+
+
+def sepsis_folder(asked: Sepsis) -> tuple[str, str]:
+    """Return where the Challenge 2019 data are, or go, and what says so: the key, or the variable of the environment.
+
+    The variable spares a download. A folder of the user's own is the one that the configuration names.
+    """
+    copy = os.environ.get(SEPSIS_DIR_VARIABLE)
+    return (copy, SEPSIS_DIR_VARIABLE) if copy and asked.source != "folder" else (asked.folder, "sepsis.folder")
+
+
+def sepsis_inputs(folder: str, said_by: str = "sepsis.folder") -> list[str]:
+    """List what a run reads of a copy of the Challenge 2019 data: the archive, or the folders of both hospitals."""
+    try:
+        path = _find_whole_copy(folder)
     except FileNotFoundError as error:
-        raise ConfigError(f"sepsis.folder: {error}") from None
+        raise ConfigError(f"{said_by}: {error}") from None
     # Not the 40,336 files: a folder is newer once a file comes or goes.
     return [str(path)] if path.is_file() else [str(path / f"training_set{hospital}") for hospital in HOSPITALS]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dams._files import damaged, sha256_of
 from dams.experiments.digests import is_inside, read_digests
 from dams.experiments.products import DIGESTS, SETTINGS, digests_of, entries_of, file_of
+from dams.report.recognise import recognise
 from dams.report.run_files import read_json
 from dams.report.run_folder import RunFolder
 
@@ -18,7 +19,7 @@ _PROVENANCE = file_of("provenance")
 # The provenance speaks of all that was made before it; of itself and of the page their jobs do.
 _LAST = ("write_provenance", "write_report")
 _DIGEST = re.compile("[0-9a-f]{64}")
-# So many absent files are named.
+# So many files are named of those that are no problem.
 _NAMED = 5
 
 
@@ -36,21 +37,29 @@ class Verification:
         A sentence per file that is not what the run made, or that nothing vouches for.
     absent : list of str
         Files that the run made and the folder does not hold. A clone has what people look at, not the steps behind it.
+    earlier : list of str
+        Files with names of products that the configuration does not ask for, as an earlier one of this name did.
     """
 
     folder: Path
     sound: list[str]
     problems: list[str]
     absent: list[str]
+    earlier: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [*self.problems, f"{self.folder}: {len(self.sound)} files are as the run made them."]
         if self.absent:
-            named = ", ".join(self.absent[:_NAMED]) + (", …" if len(self.absent) > _NAMED else "")
-            lines.append(f"{len(self.absent)} that it made are not here: {named}")
+            lines.append(f"{len(self.absent)} that it made are not here: {_some(self.absent)}")
+        if self.earlier:
+            lines.append(f"{len(self.earlier)} of an earlier configuration: {_some(self.earlier)}")
         if self.problems:
             lines.append(f"{len(self.problems)} are not. Restore them, or delete them and run again.")
         return "\n".join(lines)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def verify(folder: str | Path) -> Verification:
@@ -92,7 +101,8 @@ def verify(folder: str | Path) -> Verification:
             sound.append(name)
         else:
             problems.append(f"{path}: not what the run made; expected SHA-256 {digest}, got {found}.")
-    return Verification(folder, sound, [*problems, *_settings(folder, config), *_unknown(folder, expected)], absent)
+    problems += [*_settings(folder, config), *_unknown(folder, expected)]
+    return Verification(folder, sound, problems, absent, _earlier(folder, expected))
 
 
 def _vouched_for(folder: Path) -> tuple[Any, dict[str, str]]:
@@ -135,3 +145,16 @@ def _unknown(folder: Path, expected: Mapping[str, str]) -> list[str]:
     last = {file for rule in _LAST for entry in entries_of(rule).values() for file in entry.files}
     names = [file for made in products for file in made.files if file not in expected and file not in last]
     return [f"{folder / name}: nothing vouches for it." for name in names if (folder / name).is_file()]
+
+
+def _earlier(folder: Path, expected: Mapping[str, str]) -> list[str]:
+    """Name what people may look at as if it were of this run, whose configuration does not ask for it."""
+    try:
+        asked = {file for made in RunFolder(folder).products for file in made.files}
+    except ValueError:  # said of config.json already
+        return []
+    files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    # A user's own table among those of the run passes for one, but has no caption.
+    found = [made for made in recognise(files) if made.product.kind == "data" or made.caption]
+    names = (file for made in found for file in made.files if file not in asked and file not in expected)
+    return [name for name in names if (folder / name).is_file()]

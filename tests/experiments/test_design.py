@@ -103,6 +103,19 @@ def test_further_draws_leave_the_others_jobs_alone(crossed, study, size, seconds
         assert more[path] == block or path == last[block.dataset, block.group]
 
 
+@pytest.mark.parametrize(
+    ("cap", "linear", "xgboost", "kept"), [({}, 9, 2, True), ({}, 5, 4, False), ({"draws": 2}, 5, 4, True)]
+)
+def test_a_shared_method_keeps_its_jobs_as_the_manuals_say(crossed, study, monkeypatch, cap, linear, xgboost, kept):
+    """Where it is capped, or where the model with the most draws gets more."""
+    monkeypatch.setattr("dams.experiments.costs.JOB", 2e-4)
+    study |= {"methods": {"two_way": cap}, "models": {"linear": {"draws": 5}, "xgboost": {"draws": 2}}}
+    few = block_by_path(crossed)
+    study["models"] = {"linear": {"draws": linear}, "xgboost": {"draws": xgboost}}
+    more, last = block_by_path(crossed), {block.dataset: path for path, block in few.items()}
+    assert all(more.get(path) == block for path, block in few.items() if path not in last.values()) == kept
+
+
 def test_a_block_has_only_the_fits_of_its_cells(crossed):
     """So that a cap above its draws, or further draws, are nothing to it."""
     for block in blocks(parse(crossed | {"block_size": {"linear": 3, "xgboost": 3}})):
@@ -181,6 +194,14 @@ def test_the_digest_of_a_block_tells_any_change_of_what_it_does(plain, study, ch
     before = [block.digest for block in blocks(parse(plain))]
     change(plain, plain["studies"]["one"])
     assert not {block.digest for block in blocks(parse(plain))} & set(before)
+
+
+def test_the_order_of_methods_and_models_runs_nothing_again(crossed, study):
+    study["methods"] |= {"two_way": None, "source": {"draws": 1}}
+    before = [block.digest for block in blocks(parse(crossed))]
+    for key in ("methods", "models"):
+        study[key] = dict(reversed(study[key].items()))
+    assert sorted(block.digest for block in blocks(parse(crossed))) == sorted(before)
 
 
 def test_the_digest_of_a_block_is_the_same_in_every_process(plain):

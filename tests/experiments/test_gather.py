@@ -1,5 +1,6 @@
 """Gathering: the cut into blocks leaves no trace, and a file that is not what its block asks for is refused."""
 
+import re
 from random import Random
 
 import pandas as pd
@@ -42,6 +43,24 @@ def test_damaged_timings_are_named_with_the_way_out(tmp_path):
         paths[1].write_text(damaged)
         with pytest.raises(ValueError, match=r"b\.timings\.csv is damaged: .*Delete the file and run again\."):
             gather_timings(paths)
+
+
+def test_results_of_another_configuration_are_named_with_the_way_out(small, tmp_path):
+    """As after another seed, where Snakemake has no notes of what the files were made with."""
+    before, now = (list(blocks(parse(small | {"seed": seed, "block_size": {"linear": 1}}))) for seed in (1, 2))
+    paths = [tmp_path / f"{block.path}.timings.csv" for block in now]
+    jobs = [run_block(block, None)[1] for block in (now[0], before[1])]
+    for path, timings in zip(paths, jobs, strict=True):
+        write_csv(timings, path)
+    told = f"{before[1].digest}. 1 of 2 such files are. Delete {paths[1]} and run again."
+    with pytest.raises(ValueError, match=re.escape(told)) as caught:
+        gather_timings(paths, now)
+    assert str(caught.value).startswith(f"{paths[1]} is of another configuration: expected {now[1].digest} ")
+    # Several are in one folder.
+    with pytest.raises(ValueError, match=re.escape(f"2 of 2 such files are. Delete {tmp_path / 'one'} and run again.")):
+        gather_timings(paths, before[::-1])
+    write_csv(run_block(now[1], None)[1], paths[1])
+    assert set(gather_timings(paths, now)["design"]) == {block.digest for block in now}
 
 
 @pytest.fixture

@@ -38,6 +38,18 @@ def test_the_block_size_leaves_no_trace(mixed, run_all, tmp_path):
     assert written[0] == written[1] == written[2]
 
 
+def test_the_block_size_leaves_no_trace_where_a_family_has_more_labels_than_another(small, study, run_all):
+    """Label vectors share the random numbers of a method, and Xβ is one product of matrices."""
+    study |= {
+        "labels": ["random_linear", "structural"],
+        "models": {"linear": {"draws": 2, "betas": 5}, "xgboost": {"draws": 4, "betas": 1}},
+        "methods": ["oracle", "source", "two_way"],
+        "rows": 200,
+    }
+    one, many = (run_all(small | {"block_size": dict.fromkeys(("linear", "xgboost", "two_way"), n)}) for n in (1, 100))
+    pd.testing.assert_frame_equal(one, many, check_exact=True)
+
+
 def test_a_cell_gives_the_same_in_any_company(mixed):
     """Reversed order, and alone: the rows of a cell are the same."""
     block = next(blocks(parse(mixed)))

@@ -96,6 +96,23 @@ def test_a_file_that_the_run_did_not_make_is_told(folder):
     assert "comparison.csv: nothing vouches for it." in problem
 
 
+def test_what_an_earlier_configuration_left_is_told_and_no_fault(folder, capsys):
+    """Another configuration may have had another data set; its blocks are nothing that people look at."""
+    left = [
+        "eicu/scores.csv",
+        "figures/intervals_diabetes.svg",
+        "tables/intervals_diabetes.csv",
+        "blocks/one/diabetes-linear-0000.csv",
+    ]
+    (folder / "eicu").mkdir()
+    for name in [*left, "notes.txt", "tables/mine.csv"]:
+        (folder / name).write_text("a\n")
+    found = verify(folder)
+    assert sorted(found.earlier) == left[:3] and not found.problems
+    assert main(["verify", str(folder)]) == 0
+    assert "3 of an earlier configuration: " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", LAST)
 def test_without_their_digests_page_and_provenance_are_not_vouched_for(folder, name):
     (folder / name).unlink()

@@ -124,6 +124,28 @@ def test_a_module_may_have_a_prefix_and_other_names_for_rules(project, tmp_path_
     assert {"its_prepare_data", "its_run_block", "its_write_report"} <= set(answer.stdout.split())
 
 
+def test_the_hospitals_of_a_module_with_a_prefix_need_a_whole_path(project, tmp_path_factory, monkeypatch):
+    monkeypatch.delenv("DAMS_SEPSIS_DIR", raising=False)
+    larger = tmp_path_factory.mktemp("larger")
+    module = MODULE.format(snakefile=project.folder / "workflow/Snakefile")
+    (larger / "Snakefile").write_text(module.replace("    config:\n", '    prefix:\n        "sub"\n    config:\n'))
+    command = project.command("sepsis", "--dry-run") | {"cwd": larger}
+    command["args"] = [word for word in command["args"] if word not in ("--configfile", "run.yaml")]
+
+    def planned(folder):
+        run = {"name": "tiny", "studies": {}, "sepsis": {"folder": folder}}
+        (larger / "mine.yaml").write_text(yaml.safe_dump({"adaptation": run}))
+        return project.finish(command)
+
+    answer = planned("hospitals")
+    assert answer.returncode != 0, answer.stdout
+    assert "sepsis.folder: hospitals can't be used in a module with the prefix 'sub/'" in answer.stdout
+    assert f"Expected a whole path, such as {larger}/hospitals." in answer.stdout
+    answer = planned(str(larger / "hospitals"))
+    assert answer.returncode == 0, answer.stdout
+    assert {"download_sepsis", "run_sepsis", "mask_sepsis"} <= set(answer.stdout.split())
+
+
 def test_the_linters_need_a_clone_and_nothing_else(tmp_path):
     """No dams is installed that is of the clone, and no data are there."""
     clone = tmp_path / "clone"

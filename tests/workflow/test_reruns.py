@@ -119,6 +119,16 @@ def test_fetching_raw_files_begins_no_run(project):
     assert (results / "config.json").exists()
 
 
+@pytest.mark.real_data
+@pytest.mark.skipif("DAMS_DATA_DIR" not in os.environ, reason="DAMS_DATA_DIR does not name a folder with the UCI files")
+def test_another_place_of_the_same_raw_files_runs_nothing(project):
+    study = configuration()["studies"]["one"] | {"datasets": ["thyroid"], "models": {"linear": {"draws": 1}}}
+    project.configure(configuration(studies={"one": study}))
+    made(project)
+    project.configure(configuration(studies={"one": study}, data_dir=os.environ["DAMS_DATA_DIR"]))
+    assert planned(project) == {}
+
+
 def test_an_edit_runs_what_rests_on_it(finished):
     project, table = finished, "results/tiny/tables/table1.csv"
     # A caption is no part of a table.
@@ -171,6 +181,20 @@ def test_a_block_that_was_cut_is_refused_and_made_anew_once_deleted(finished):
     assert jobs_of(project.run(RECORDS)) == {"run_block": 1, "gather_records": 1}
     pd.testing.assert_frame_equal(records_of(project), first)
     assert block.read_bytes() == content
+
+
+def test_blocks_of_another_configuration_are_refused_where_snakemake_has_no_notes(finished):
+    project = finished
+    shutil.rmtree(project.folder / ".snakemake")
+    (project.folder / RECORDS).unlink()
+    project.configure(configuration(seed=2))
+    answer = project.run(RECORDS)
+    assert answer.returncode != 0
+    blocks = project.folder / "results/tiny/blocks/one"
+    assert "redundant-linear-0000.timings.csv is of another configuration: expected " in answer.stdout
+    assert "2 of 2 such files are. Delete results/tiny/blocks/one and run again." in answer.stdout
+    shutil.rmtree(blocks)
+    assert jobs_of(project.run(RECORDS)) == {"run_block": 2, "gather_records": 1}
 
 
 def altered(path):
@@ -235,3 +259,13 @@ def test_a_part_that_the_run_is_without_is_named(project):
         answer = project.run(part, "--dry-run")
         assert answer.returncode != 0, answer.stdout
         assert f"{part} is no part of the run tiny: its configuration has no `{part}`" in answer.stdout
+
+
+def test_diagnostics_of_a_run_without_studies_are_those_of_its_hospitals(project):
+    without = {"name": "tiny", "studies": {}, "sepsis": {}}
+    project.configure(without | {"eicu": {}})
+    assert set(planned(project, "diagnostics")) == {"simulate_eicu", "diagnose_eicu", "diagnostics"}
+    project.configure(without)
+    answer = project.run("diagnostics", "--dry-run")
+    assert answer.returncode != 0, answer.stdout
+    assert "studies is no part of the run tiny: its configuration has no `studies`" in answer.stdout

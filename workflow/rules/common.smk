@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from snakemake.logging import logger
 from snakemake.settings.types import DeploymentMethod
 
 # The project, where these rules lie in a checkout of it; rules that Snakemake fetched from elsewhere go with the dams
@@ -86,6 +87,7 @@ try:
         eicu_inputs,
         refuse_absent_tables,
         refuse_taken_name,
+        sepsis_folder,
         sepsis_inputs,
         without_absent_hospitals,
     )
@@ -125,7 +127,10 @@ try:
     # Snakemake has kept the last of two equal keys; only the file still holds both.
     for path in workflow.configfiles:
         dams_config.refuse_repeated_keys(path)
-    RUN = without_absent_hospitals(dams_config.parse(config))
+    RUN = without_absent_hospitals(
+        dams_config.parse(config),
+        tell=logger.warning if workflow.is_main_process else None,
+    )
     refuse_taken_name(RUN)
 except dams_config.ConfigError as error:
     raise WorkflowError(str(error))
@@ -135,9 +140,10 @@ RESULTS = results_of(RUN.name)
 # Where files lie, if not in the working directory.
 STORAGE = workflow.storage_settings.default_storage_prefix
 EICU_FOLDER = RUN.eicu.folder if RUN.eicu else "data/eicu"
-# A copy that is there already, where the environment names one, spares the download.
-SEPSIS_COPY = os.environ.get(SEPSIS_DIR_VARIABLE)
-SEPSIS_FOLDER = SEPSIS_COPY or (RUN.sepsis.folder if RUN.sepsis else "data/sepsis")
+# Where the data are, or go, and what says so.
+SEPSIS_FOLDER, SEPSIS_NAMED_BY = (
+    sepsis_folder(RUN.sepsis) if RUN.sepsis else ("data/sepsis", "")
+)
 BLOCKS = {block.path: block for block in design.blocks(RUN)}
 OUTPUTS = {output.file: output for output in study_outputs(RUN)}
 # All that a run leaves to be looked at, but for its provenance and its page.
@@ -283,9 +289,13 @@ def raw_of(wildcards):
     return [f"{RAW}/{raw}.json"] if raw else []
 
 
-def uci_only(wildcards, setting):
-    """A setting of the UCI data sets; None for the others."""
-    return setting if raw_name(wildcards.dataset) else None
+def data_dir_of(wildcards, output):
+    """Folder that may hold the raw UCI files.
+
+    Their hashes are pinned, so that another folder makes no other results. Snakemake keeps no account of parameters
+    that are made of outputs.
+    """
+    return RUN.data_dir
 
 
 def table_of(wildcards):
@@ -310,7 +320,7 @@ def asked_for(part, files):
     """Inputs of an optional part of the run; who asks for the part where the run has none is told so."""
 
     def inputs(wildcards):
-        if getattr(RUN, part) is None:
+        if not getattr(RUN, part):
             raise WorkflowError(
                 f"{part} is no part of the run {RUN.name}: "
                 + (
@@ -343,9 +353,16 @@ def sepsis_files():
     """What the study of two hospitals waits for: the download, or a copy of the data."""
     if RUN.sepsis is None:
         return []
-    if RUN.sepsis.source == "physionet" and not SEPSIS_COPY:
+    # Jobs are told the folder, as they read what is in it; Snakemake would wait for another.
+    if in_module(SEPSIS_FOLDER) != SEPSIS_FOLDER:
+        raise WorkflowError(
+            f"{SEPSIS_NAMED_BY}: {SEPSIS_FOLDER} can't be used in a module with the prefix {in_module('')!r}. Expected "
+            f"a whole path, such as {os.path.abspath(SEPSIS_FOLDER)}."
+        )
+    # A copy that is there already, where the environment names one, spares the download.
+    if RUN.sepsis.source == "physionet" and SEPSIS_NAMED_BY != SEPSIS_DIR_VARIABLE:
         return [f"{SEPSIS_FOLDER}/downloaded.json"]
-    return sepsis_inputs(SEPSIS_FOLDER)
+    return sepsis_inputs(SEPSIS_FOLDER, SEPSIS_NAMED_BY)
 
 
 def in_module(path):

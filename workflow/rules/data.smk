@@ -5,6 +5,8 @@ rule download:
     """The raw files of all data sets."""
     input:
         [f"{RAW}/{name}.json" for name in RAW_USED],
+        EICU_FILES if RUN.eicu and RUN.eicu.source == "physionet" else [],
+        SEPSIS_FILES if RUN.sepsis and RUN.sepsis.source == "physionet" else [],
 
 
 # Runs where Snakemake does: the nodes of a cluster seldom reach the network.
@@ -23,7 +25,7 @@ rule download_data:
     resources:
         mem_mb=memory(500),
     params:
-        data_dir=RUN.data_dir,
+        data_dir=data_dir_of,
     message:
         "Fetching the raw files of {wildcards.dataset}"
     script:
@@ -49,8 +51,7 @@ rule prepare_data:
         mem_mb=memory(1500),
     params:
         code=code_of("prepare_data"),
-        # For the data sets that have raw files: others need not be prepared again when these change.
-        data_dir=lambda wildcards: uci_only(wildcards, RUN.data_dir),
+        data_dir=data_dir_of,
         table=table_of,
     message:
         "Preparing data set {wildcards.dataset}"

@@ -4,11 +4,14 @@ DIAGNOSED = design.cells_to_diagnose(RUN)
 
 rule diagnose_cells:
     input:
-        data=[
-            product("covariates", dataset=name)
-            for name in sorted({cell.key.dataset for cell in DIAGNOSED})
-            if not is_scenario(name)
-        ],
+        data=asked_for(
+            "studies",
+            [
+                product("covariates", dataset=name)
+                for name in sorted({cell.key.dataset for cell in DIAGNOSED})
+                if not is_scenario(name)
+            ],
+        ),
     output:
         **made_by("diagnose_cells"),
     log:
@@ -60,5 +63,6 @@ rule diagnose_eicu:
 rule diagnostics:
     """Whether values are lost completely at random, and how far rates are apart."""
     input:
-        rules.diagnose_cells.output,
+        # Of a run without either, the first says what it is without.
+        rules.diagnose_cells.output if RUN.studies or not RUN.eicu else [],
         rules.diagnose_eicu.output if RUN.eicu else [],

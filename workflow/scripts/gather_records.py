@@ -10,9 +10,12 @@ from dams.experiments.records import write_csv
 
 with job_log(snakemake.log[0]), recorded(snakemake.output):
     files = snakemake.input
-    records, timings = gather(files.blocks, snakemake.params.blocks), gather_timings(files.timings)
-    # Last, for what these say of a damaged file is more precise.
+    blocks = snakemake.params.blocks
+    records = gather(files.blocks, blocks)
+    # After the records, for what is said there of a damaged file is more precise; before the timings, for an edited
+    # file is of no other configuration.
     refuse_altered(Path(files.digests[0]).parents[1], [*files.blocks, *files.timings], read_digests(files.digests))
+    timings = gather_timings(files.timings, blocks)
     write_csv(records[records["failure"].notna()], snakemake.output.failures)
     write_csv(timings, snakemake.output.timings)
     write_compact(records, snakemake.output.records_compact)

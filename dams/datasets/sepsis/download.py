@@ -20,6 +20,7 @@ from typing import Any
 import requests
 
 from dams.datasets.physionet import DownloadError, Server, check_base_url
+from dams.datasets.sepsis.files import PATIENTS
 
 logger = logging.getLogger(__name__)
 
@@ -27,8 +28,6 @@ BASE_URL = "https://physionet.org/"
 PROJECT = "files/challenge-2019/1.0.0/"
 ARCHIVE = "content/challenge-2019/get-zip/1.0.0/"
 ARCHIVE_NAME = "challenge-2019-1.0.0.zip"
-# Patients that the publisher's list of checksums must name: a list that was cut off would go unnoticed else.
-PATIENTS = {"A": 20_336, "B": 20_000}
 # Files between two lines of the log.
 _TOLD_EVERY = 2_000
 _LISTED = re.compile(r"training/(training_set([AB])/p\d{6}\.psv)")
@@ -115,6 +114,7 @@ def download_sepsis(
 
 def _patients_only(sums: Mapping[str, str]) -> dict[str, str]:
     """Checksums of the patients' files by their names below ``training``."""
+    # A list that was cut off would go unnoticed else.
     found = {match: digest for path, digest in sums.items() if (match := _LISTED.fullmatch(path))}
     count = Counter(match[2] for match in found)
     for hospital, expected in PATIENTS.items():

@@ -16,6 +16,8 @@ from dams.datasets.errors import RawDataError
 
 SEPSIS_DIR_VARIABLE = "DAMS_SEPSIS_DIR"
 HOSPITALS = ("A", "B")
+# Patients of each that the publisher lists, a file per patient.
+PATIENTS = {"A": 20_336, "B": 20_000}
 
 # The last two parts of the path of a patient's file; archives may hold other files beside them.
 _PATIENT = re.compile(r"(?:^|/)training_set([AB])/p(\d{6})\.psv$")
@@ -67,6 +69,13 @@ def find_files(folder: str | os.PathLike[str] | None = None) -> Path:
         return archives[0]
     found = "no such file or folder" if not path.exists() else f"found {len(archives)} archives"
     raise FileNotFoundError(f"{path}: {found}. {_EXPECTED}")
+
+
+def count_files(folder: Path) -> int:
+    """Count the patients' files of a folder, as `find_files` returns it."""
+    sets = [folder / f"training_set{hospital}" for hospital in HOSPITALS]
+    names = (f"{each.name}/{name}" for each in sets if each.is_dir() for name in os.listdir(each))
+    return sum(1 for name in names if _PATIENT.search(name))
 
 
 def read_files(path: Path) -> Iterator[PatientFile]:

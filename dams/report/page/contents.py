@@ -138,7 +138,7 @@ def data_sources(run: RunFolder, raw: Mapping[str, Path]) -> pd.DataFrame:
         about = {
             "dataset": "Challenge 2019",
             "what": "real patients, labels and losses",
-            "file": "40,336 patient files",
+            "file": f"{read_table(run.folder / file_of('sepsis_cohort'))['patients'].sum():,} patient files",
         }
         rows.append(about | {"source": "PhysioNet, doi 10.13026/v64v-d857", "licence": "open access"})
     return pd.DataFrame(rows, columns=["dataset", "what", "file", "sha256", "source", "licence"])
