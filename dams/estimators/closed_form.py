@@ -24,12 +24,13 @@ from dams.estimators._base import (
     warn_if_constant,
 )
 from dams.estimators._populations import Known, clearly_differ, moments_of, moments_of_folds
+from dams.estimators._safeguard import recording_differs
 from dams.estimators._together import groups_to_trust
 from dams.estimators.adjusted_moments import adjust_moments, join_moments
 from dams.estimators.anchored import fit_anchored, move_rows
 from dams.estimators.few_labels import correct_by_labels, read_target_labels
-from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments
-from dams.estimators.stabilise import StabilisedFit, fit_stabilised
+from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments, counts_differ
+from dams.estimators.stabilise import StabilisedFit, fit_stabilised, keep_source
 from dams.estimators.summary import Summary, compare_summaries, refuse_unlike
 from dams.estimators.systems import Gram
 from dams.estimators.wide import WIDE, fit_wide, is_wide
@@ -94,8 +95,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     choice_ : str or array of shape (k,)
         What was taken: "adjusted", the closed form; "filter", the limit of the non-parametric adjustment, which only
         undoes what the target loses more; "recentred", the slopes of least squares on the source with an intercept for
-        the target's means; or "source", least squares on the source as it is, where nothing was estimated to be better
-        by a standard error or more. This and the following only where fitted with target data and `stabilise`.
+        the target's means; or "source", least squares on the source as it is, where no rate of loss clearly differs, or
+        nothing was estimated to be better by a standard error or more. This and the following only where fitted with
+        target data and `stabilise`.
     shrinkage_, weight_, ridge_ : float or array of shape (k,)
         The share of the negative r̂ that is undone, summed over the features; α, the weight of the target's Gram matrix
         in M; and κ, the ridge that holds an "adjusted" predictor near the "filter". Where κ = 0 and `shrinkage_` is 1,
@@ -247,6 +249,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self._take(adjusted, relative, one_label=one_label)
         rows = (X, labels, groups), (target, None, groups_target)
         if self.stabilise and is_wide(*rows):
+            if not recording_differs(relative, X, target, (groups, groups_target)):
+                fit = keep_source(Moments.of(X, labels), fit_intercept=self.fit_intercept)
+                return self._take(fit, relative, one_label=one_label)
             gram = self._gram(*(moments_of(values, columns.always) for values in (X, target)))
             fit = fit_wide(*rows, relative.r, columns, gram=gram, fit_intercept=self.fit_intercept)
             return self._take(fit, relative, one_label=one_label)
@@ -317,6 +322,10 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if target is None or relative is None:
             fit = least_squares(source.merged(), fit_intercept=self.fit_intercept)
             return self._take(fit, relative, one_label=one_label)
+        if self.stabilise and not relative.differs and not counts_differ(source, target):
+            return self._take(
+                keep_source(source.merged(), fit_intercept=self.fit_intercept), relative, one_label=one_label
+            )
         gram = self._gram(*(moments_of_folds(folds, source.columns.always) for folds in (source, target)))
         if self.stabilise:
             with few_threads(len(relative.r)):

@@ -27,7 +27,8 @@ import numpy as np
 
 from dams.estimators.folds import FoldedMoments, pair_folds
 from dams.estimators.systems import DAMPINGS, SOURCE, Candidate, Gram, Held, Setting, System, label_mean_of
-from dams.least_squares import LinearFit, smallest_eigenvalue
+from dams.least_squares import LinearFit, least_squares, smallest_eigenvalue
+from dams.moments import Moments
 
 Array = np.ndarray
 
@@ -90,6 +91,14 @@ def fit_stabilised(
     parts = [_without(source, target, whole, fold) for fold in range(n_folds)] if n_folds > 1 else []
     held = [Held(whole, pair) for pair in zip(source.parts, target.parts, strict=False)]
     return fit_least_risk(whole, parts, held, gram, min(source.n, target.n))
+
+
+def keep_source(source: Moments, *, fit_intercept: bool = True) -> StabilisedFit:
+    """Fit least squares on the source, where there is no shift to adjust to."""
+    fit = least_squares(source, fit_intercept=fit_intercept)
+    nothing = np.zeros(fit.coef.shape[1])
+    kind = np.full(len(nothing), SOURCE.kind)
+    return StabilisedFit(fit.coef, fit.intercept, fit.systems, kind, shrinkage=nothing, weight=nothing, ridge=nothing)
 
 
 def fit_least_risk(

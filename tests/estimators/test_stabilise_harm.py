@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from dams import ClosedFormRegressor, apply_missingness
+from dams import ClosedFormRegressor, Summary, apply_missingness
 from dams.estimators import stabilise
 
 
@@ -111,3 +111,49 @@ def test_few_rows_with_heavy_tails_seldom_lose():
     ratio, _, _ = ratios_to_source(heavy_tails, range(400, 440))
     assert (ratio > 1.0001).mean() <= 0.15
     assert (ratio > 1.1).mean() <= 0.05
+
+
+def flags(n_source, n_target, rng, *, worse=0.0, noise=0.1):
+    """Twenty flags that the source never loses, `worse` of each lost in the target; 20,000 rows to test on."""
+    n = n_source + n_target + 20_000
+    X = (rng.normal(size=(n, 4)) @ rng.normal(size=(4, 20)) + rng.normal(size=(n, 20)) > 1).astype(float)
+    y = X @ rng.uniform(0, 10, 20)
+    y += noise * y.std() * rng.normal(size=n)
+    rest = apply_missingness(X[n_source:], worse, random_state=rng)
+    return (X[:n_source], y[:n_source]), rest[:n_target], (rest[n_target:], y[n_source + n_target :])
+
+
+@pytest.mark.parametrize("wide", [0, 600])
+def test_where_no_rate_clearly_differs_it_is_least_squares_on_the_source(wide):
+    """r̂ is noise, which the folds share, so that the choice between candidates can't see it."""
+    chosen = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        source, target, _ = flags(1000, 1000, rng)
+        nothing = np.zeros((1000, wide))
+        rows = [np.hstack([part, nothing]) for part in (source[0], target)]
+        model = ClosedFormRegressor(always_recorded=np.arange(20 + wide) >= 20).fit(
+            rows[0], source[1], X_target=rows[1]
+        )
+        chosen.append(model.choice_)
+        if model.choice_ == "source":
+            plain = LinearRegression().fit(*source)
+            np.testing.assert_allclose(model.coef_[:20], plain.coef_, rtol=1e-6)
+            assert model.shrinkage_ == model.weight_ == model.ridge_ == 0
+    # By chance some rate differs in one table of fourteen.
+    assert chosen.count("source") >= 6
+
+
+@pytest.mark.filterwarnings("ignore:The target holds only zeros")
+def test_many_small_losses_are_clear_together():
+    """Of forty rows no column tells by itself that two fifths of its values are lost."""
+    chosen, ratios = [], []
+    for seed in range(8):
+        source, target, (X, y) = flags(5000, 40, np.random.default_rng(seed), worse=0.4, noise=0.5)
+        model = ClosedFormRegressor().fit(*source, X_target=target)
+        chosen.append(model.choice_)
+        plain = LinearRegression().fit(*source)
+        ratios.append(np.mean((model.predict(X) - y) ** 2) / np.mean((plain.predict(X) - y) ** 2))
+        summaries = Summary.of(*source), Summary.of(target)
+        np.testing.assert_allclose(ClosedFormRegressor().fit_summaries(*summaries).coef_, model.coef_, rtol=1e-9)
+    assert chosen.count("source") <= 4 and np.mean(ratios) < 0.95
