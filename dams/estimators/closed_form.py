@@ -204,7 +204,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         together = self.column_groups
         if columns.groups is not None and self.anchors is None:
             X_target = read_target(self, X, X_target)
-            together = groups_to_trust(X, X_target, columns.groups, names_of(self))
+            trusted = groups_to_trust(X, X_target, columns.groups, names_of(self))
+            # As masks: positions would be read as names where names are numbers.
+            together = [np.isin(np.arange(X.shape[1]), members) for members in trusted]
             columns = self._known_columns(X.shape[1], together)
         target, relative = compare_with_target(
             self,
