@@ -16,6 +16,7 @@ from dams import (
     ClosedFormRegressor,
     FilteredEstimator,
     apply_missingness,
+    check_sensitivity,
     compare_target_risk,
     target_risk,
     target_risk_scorer,
@@ -535,3 +536,44 @@ def test_names_of_classes_are_labels_of_linear_classifiers(dtype):
     model = LogisticRegression().fit(X[:300], names[:300])
     found = target_risk(model, X[300:], names[300:], target, random_state=0)
     assert found.estimate == pytest.approx(expected.estimate)
+
+
+class Shaped(Curved):
+    """Predictions of another shape."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def predict(self, X):
+        return np.tile(super().predict(X)[:, None], self.columns)
+
+
+@pytest.mark.parametrize("method", ["signed", "filled"])
+@pytest.mark.parametrize("loss", ["squared", lambda y, predicted: np.abs(y - predicted)])
+def test_predictions_in_one_column_are_those_of_a_vector(method, loss):
+    X, y, X_target, _ = exact_tables()
+    options = {"loss": loss, "method": method, "random_state": 0}
+    column, vector = (target_risk(model, X, y, X_target, **options) for model in (Shaped(1), Curved()))
+    assert (column.estimate, column.standard_error, column.source_risk) == (
+        vector.estimate,
+        vector.standard_error,
+        vector.source_risk,
+    )
+
+
+def test_one_column_labels_give_what_a_vector_gives():
+    X, y, X_target, _ = exact_tables()
+    column, vector = LinearRegression().fit(X, y[:, None]), LinearRegression().fit(X, y)
+    both = compare_target_risk({"column": column, "vector": vector}, X, y, X_target).table
+    np.testing.assert_allclose(both.loc["column"], both.loc["vector"], rtol=1e-9, atol=1e-12)
+    scores = [target_risk_scorer(X_target, random_state=0)(model, X, y) for model in (column, vector)]
+    assert scores[0] == pytest.approx(scores[1])
+    bounds = check_sensitivity({"column": column, "vector": vector}, X, y, X_target).table
+    np.testing.assert_allclose(*(part.iloc[:, 2:6] for _, part in bounds.groupby("model")))
+
+
+def test_predictions_of_several_labels_are_refused():
+    X, y, X_target, _ = exact_tables()
+    told = r"Shaped must predict one number or class per row, \(384,\), got an array of shape \(384, 2\)"
+    with pytest.raises(ValueError, match=told):
+        target_risk(Shaped(2), X, y, X_target)
