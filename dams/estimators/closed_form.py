@@ -337,7 +337,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         columns: Columns,
     ) -> LinearFit:
         """Fit with r and w of every row; anchors of another law are weighted for, what else is recorded is not."""
-        X, labels, _ = source
+        X, labels, groups = source
         if X.shape[1] > WIDE:
             raise ValueError(
                 f"anchors are for tables of at most {WIDE} columns, got {X.shape[1]}: r differs from row to row, so "
@@ -346,7 +346,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         assert columns.always is not None
         others = columns.always.copy()
         others[rates.columns] = False
-        gram = self._gram(*(moments_of(rows, others) for rows in (X, target[0]))) if others.any() else self.gram
+        sides = (X, groups), target
+        gram = self._gram(*(moments_of(rows, others, ids) for rows, ids in sides)) if others.any() else self.gram
         if self.stabilise:
             return fit_anchored(source, target, rates, columns.groups, gram=gram, fit_intercept=self.fit_intercept)
         moved = move_rows(X, labels, rates, columns.groups)
