@@ -191,8 +191,8 @@ def infer_closed_form(
         source.shape[1],
         names,
         purpose="infer_closed_form knows errors of coefficients",
-        instead="Leave anchors out where loss depends on none; otherwise fit ClosedFormRegressor(anchors=...), of whose "
-        "risk target_risk(..., anchors=...) gives an interval, or bootstrap its fit.",
+        instead="Leave anchors out where loss depends on none; otherwise fit ClosedFormRegressor(anchors=...), and "
+        "target_risk(..., anchors=...) gives an interval of its risk.",
     )
     y = check_array(y_source, ensure_2d=False, dtype=np.float64, input_name="y_source")
     if y.ndim != 1:

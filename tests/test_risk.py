@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.svm import LinearSVC
 
 from dams import (
     ClosedFormRegressor,
@@ -577,3 +579,16 @@ def test_predictions_of_several_labels_are_refused():
     told = r"Shaped must predict one number or class per row, \(384,\), got an array of shape \(384, 2\)"
     with pytest.raises(ValueError, match=told):
         target_risk(Shaped(2), X, y, X_target)
+
+
+def test_a_classifier_without_probabilities_is_called_so():
+    X, y, X_target, _ = exact_tables()
+    named = np.where(y > 0, "case", "none")
+    told = "LinearSVC is a classifier without predict_proba, and loss='{}' .* CalibratedClassifierCV"
+    for loss, labels in (("auto", named), ("squared", named), ("log", y), ("brier", named)):
+        with pytest.raises(ValueError, match=told.format(loss)):
+            target_risk(LinearSVC().fit(X, labels), X, labels, X_target, loss=loss)
+    wrong = target_risk(LinearSVC().fit(X, named), X, named, X_target, loss=lambda y, guess: (y != guess).astype(float))
+    assert 0 < wrong.estimate < 1
+    calibrated = CalibratedClassifierCV(LinearSVC()).fit(X, named)
+    assert target_risk(calibrated, X, named, X_target, random_state=0).loss == "brier"
