@@ -198,8 +198,16 @@ def infer_closed_form(
     if y.ndim != 1:
         raise ValueError(f"y_source must hold one label per row, got an array of shape {y.shape}: infer one at a time.")
     check_consistent_length(source, y)
-    options = {"always_recorded": always_recorded, "column_groups": column_groups}
-    relative = from_tables(source, target, feature_names=names, **options, groups=groups, groups_target=groups_target)
+    relative = from_tables(
+        source,
+        target,
+        feature_names=names,
+        always_recorded=always_recorded,
+        column_groups=column_groups,
+        groups=groups,
+        groups_target=groups_target,
+        for_fit=True,
+    )
     known, unit = known_columns(always_recorded, column_groups, source.shape[1], names)
     rows = resolve_both(groups, groups_target, (source.shape[0], target.shape[0]))
     tables = [with_ones(X) if fit_intercept else with_ones(X)[:, :-1] for X in (source, target)]
