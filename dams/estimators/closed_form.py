@@ -183,8 +183,10 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
             least squares; so does leaving it out, with a warning.
         y_target : array of shape (n_t,) or (n_t, k), or None
-            Labels of a few target rows, NaN elsewhere. They test the adjustment and correct it by as much as they can
-            tell (`dams.estimators.few_labels`); `label_check_` says what was found. None, or no label: unchanged.
+            Labels of a few target rows, drawn at random, NaN elsewhere. They test the adjustment and correct it by as
+            much as they can tell (`dams.estimators.few_labels`); `label_check_` says what was found. Labels of chosen
+            rows, such as the most complete ones, are not used, with a warning, where covariates show it. None, or no
+            label: unchanged.
         groups, groups_target : array of shape (n_s,) and (n_t,), or None
             Ids of rows that belong together, such as those of one patient. They are held out together when the choice
             of `stabilise` is made.
