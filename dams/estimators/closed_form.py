@@ -277,6 +277,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             The target's may be None, which means no shift: ordinary least squares.
         """
         refuse_unlike(source, target)
+        # Summaries hold no labels of target rows: those of an earlier fit tell nothing of this one.
+        self.__dict__.pop("label_check_", None)
         if self.anchors is not None:
             raise ValueError("anchors need the rows, which summaries don't hold: use fit, or leave anchors out.")
         self._column_names = source.feature_names

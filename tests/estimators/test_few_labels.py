@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 from benchmarks.coverage_of_coefficients import Law
 from benchmarks.few_labels import sample_target
-from dams import ClosedFormRegressor
+from dams import ClosedFormRegressor, Summary
 from dams.estimators._label_sample import is_random_sample
 from tests.anchored_laws import anchored_law
 
@@ -130,6 +130,14 @@ def test_with_anchors_labels_correct_and_do_not_test():
     model.fit(source[keep], y[keep], X_target=target[keep], y_target=y_target[keep])
     assert model.label_check_.p_value is None
     assert "which is not tested" in str(model.label_check_)
+
+
+def test_a_fit_on_summaries_leaves_no_check_of_an_earlier_fit():
+    source, y, target, y_target = shifted(n=400)
+    model = ClosedFormRegressor().fit(source, y, X_target=target, y_target=some(y_target, 100))
+    assert hasattr(model, "label_check_")
+    model.fit_summaries(Summary.of(source, y), Summary.of(target))
+    assert not hasattr(model, "label_check_")
 
 
 @pytest.mark.parametrize("intercept", [True, False])
