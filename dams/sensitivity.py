@@ -278,10 +278,12 @@ def check_sensitivity(
         bounds then do not depend on where the outcome has its zero.
     confidence : float
         Level of the limits.
-    always_recorded, column_groups, groups, groups_target
-        What is known of columns and rows, as in `estimate_relative_missingness`.
+    always_recorded, column_groups
+        What is known of columns, as in `estimate_relative_missingness`.
     anchors : None
         Refused: bounds rest on one r for all rows. `target_risk` takes anchors, for loss at random given them.
+    groups, groups_target
+        What is known of rows, as in `estimate_relative_missingness`.
 
     Returns
     -------
