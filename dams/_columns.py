@@ -29,9 +29,21 @@ def resolve_columns(columns: Any, n_features: int, names: Sequence[Any] | None, 
         if len(given) != n_features:
             raise ValueError(f"{parameter} is a mask of {len(given)} entries, expected one per column, {n_features}.")
         return np.array(given, dtype=bool)
-    for entry in given:
-        chosen[_position(entry, n_features, names, parameter)] = True
+    plain = None if names is None else [_plain(name) for name in names]
+    numbers: set[int] = set()
+    for entry in map(_plain, given):
+        position = _position(entry, n_features, plain, parameter)
+        if isinstance(entry, Integral):
+            if position in numbers:
+                raise ValueError(f"{parameter} names {entry} more than once: write a mask as booleans, not as 0 and 1.")
+            numbers.add(position)
+        chosen[position] = True
     return chosen
+
+
+def _plain(entry: Any) -> Any:
+    """A number or text of NumPy as Python's own, so that arrays mean what lists do."""
+    return entry.item() if isinstance(entry, np.number | np.bool_ | np.str_) else entry
 
 
 def resolve_groups(

@@ -50,7 +50,15 @@ class Loss:
     def predict(self, model: Any, X: Any) -> Array:
         """Return what the loss judges: predictions, or the probabilities of `labels`, (n, K)."""
         if self.name not in ("log", "brier") or self.function is not None:
-            return np.asarray(model.predict(X))
+            predicted = np.asarray(model.predict(X))
+            # A label that is given as a table of one column comes back as one.
+            predicted = predicted.ravel() if predicted.ndim == 2 and predicted.shape[1] == 1 else predicted
+            if predicted.shape != (len(X),):
+                raise ValueError(
+                    f"{type(model).__name__} must predict one number or class per row, ({len(X)},), got an array of "
+                    f"shape {predicted.shape}: give a model of one label."
+                )
+            return predicted
         probability = np.asarray(model.predict_proba(X), dtype=float)
         classes = np.asarray(model.classes_)
         columns = [np.flatnonzero(classes == label) for label in self.labels]

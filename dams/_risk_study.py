@@ -151,6 +151,7 @@ def study(
     tables = read_tables(*rows, known=known, groups=groups, groups_target=groups_target)
     parts = _deal(models, tables, cv, groups, groups_target, learning)
     judged = [model for part in parts for model in part.models]
+    _refuse_without_probabilities(judged, loss, tables.y)
     measure = resolve_loss(loss, tables.y, is_classifier=all(hasattr(model, "predict_proba") for model in judged))
     # Exact by moments are linear models, of the squared loss, in every part.
     linear = np.all([are_linear(part.models, tables) for part in parts], axis=0)
@@ -276,6 +277,17 @@ def _refuse_unfitted(name: str, model: Any) -> None:
             f"{name} ({type(model).__name__}) is not fitted: fit it on other rows than X_source, or give cv=5 to have "
             "it fitted and judged by turns."
         ) from error
+
+
+def _refuse_without_probabilities(models: list[Any], loss: Any, y: Array) -> None:
+    """Raise where a classifier has only classes to show and the loss is none of classes."""
+    short = [model for model in models if hasattr(model, "classes_") and not hasattr(model, "predict_proba")]
+    names_classes = y.dtype.kind not in "biuf" and any(isinstance(label, str) for label in y)
+    if short and isinstance(loss, str) and (loss in ("log", "brier") or names_classes):
+        raise ValueError(
+            f"{type(short[0]).__name__} is a classifier without predict_proba, and loss={loss!r} needs probabilities "
+            "of classes: give CalibratedClassifierCV of it, or a loss of labels and predicted classes of your own."
+        )
 
 
 def _fit(model: Any, tables: Tables, train: Array, groups: Any, groups_target: Any) -> Any:

@@ -60,6 +60,20 @@ def correct_for_mean(sizes: Array) -> float:
     return 1 / max(1 - 2 * float((w**3).sum()) / second + second, np.finfo(float).eps)
 
 
+def variance_of_mean(values: Array, groups: Any = None) -> Array:
+    """Return the variances of the means of columns (n, d), from sums over groups of rows if ids of such are given.
+
+    No group counts for more than its rows.
+    """
+    n, alone = len(values), values.var(axis=0) / len(values)
+    number = resolve_row_groups(groups, n, parameter="groups")
+    if number is None:
+        return alone
+    belongs = sparse.csr_array((np.ones(n), (number, np.arange(n))))
+    sums = belongs @ (values - values.mean(axis=0))
+    return np.maximum(np.square(sums).sum(axis=0) / n**2 * correct_for_mean(np.bincount(number)), alone)
+
+
 @dataclass(frozen=True)
 class GroupedRows:
     """Nonzeros of one domain by group of rows: `count` is sparse, (groups, units), and `size` has the rows."""

@@ -54,6 +54,16 @@ def with_anchors(always_recorded: Any, anchors: Any, n_features: int, names: Seq
     return given | resolve_columns(anchors, n_features, names, parameter="anchors")
 
 
+def refuse_anchors(anchors: Any, n_features: int, names: Sequence[Any] | None, *, purpose: str, instead: str) -> None:
+    """Raise where anchors are named for something that has no theory for them; `instead` is the way out."""
+    chosen = resolve_columns(anchors, n_features, names, parameter="anchors")
+    if chosen.any():
+        raise ValueError(
+            f"anchors names {describe_columns(np.flatnonzero(chosen), names)}, but {purpose} with one r for all rows "
+            f"only. {instead}"
+        )
+
+
 def present_units(X: Any, unit: Array, which: Array) -> Array:
     """Rows of X with a value in some units (a column, or columns that are lost together), (n, units)."""
     out = np.empty((X.shape[0], len(which)), dtype=bool)

@@ -36,6 +36,7 @@ from dams._columns import known_columns
 from dams._results import Result, as_html
 from dams._rows import correct_for_mean, effective_number, resolve_both
 from dams._validation import check_confidence, check_matched, check_pair, refuse_text_labels
+from dams.anchors import refuse_anchors
 from dams.least_squares import solve_symmetric, spectrum
 from dams.moments import move_gram
 from dams.relative import from_tables
@@ -129,6 +130,7 @@ def infer_closed_form(
     fit_intercept: bool = True,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
 ) -> ClosedFormInference:
@@ -147,6 +149,9 @@ def infer_closed_form(
         Target covariates, matched by column name if both are DataFrames.
     gram, fit_intercept, always_recorded, column_groups
         As in `ClosedFormRegressor`, except that "pooled" stays so where what is always recorded differs.
+    anchors : None
+        Refused: there are no intervals yet for coefficients where loss depends on anchors. `target_risk` has some for
+        the risk.
     groups, groups_target : one id per row, or None
         Rows that belong together, such as several of one patient. None: every row stands alone.
 
@@ -181,12 +186,28 @@ def infer_closed_form(
         raise ValueError(f"gram must be 'pooled', 'target' or 'source', got {gram!r}.")
     refuse_text_labels(y_source)
     source, target, names = check_pair(X_source, X_target)
+    refuse_anchors(
+        anchors,
+        source.shape[1],
+        names,
+        purpose="infer_closed_form knows errors of coefficients",
+        instead="Leave anchors out where loss depends on none; otherwise fit ClosedFormRegressor(anchors=...), and "
+        "target_risk(..., anchors=...) gives an interval of its risk.",
+    )
     y = check_array(y_source, ensure_2d=False, dtype=np.float64, input_name="y_source")
     if y.ndim != 1:
         raise ValueError(f"y_source must hold one label per row, got an array of shape {y.shape}: infer one at a time.")
     check_consistent_length(source, y)
-    options = {"always_recorded": always_recorded, "column_groups": column_groups}
-    relative = from_tables(source, target, feature_names=names, **options, groups=groups, groups_target=groups_target)
+    relative = from_tables(
+        source,
+        target,
+        feature_names=names,
+        always_recorded=always_recorded,
+        column_groups=column_groups,
+        groups=groups,
+        groups_target=groups_target,
+        for_fit=True,
+    )
     known, unit = known_columns(always_recorded, column_groups, source.shape[1], names)
     rows = resolve_both(groups, groups_target, (source.shape[0], target.shape[0]))
     tables = [with_ones(X) if fit_intercept else with_ones(X)[:, :-1] for X in (source, target)]

@@ -84,7 +84,8 @@ def estimate_relative_missingness(
     Raises
     ------
     ValueError
-        Where a feature is never observed in the source: its r is not identified.
+        Where a feature is never observed in the source, nor any column that it is lost together with: its r is not
+        identified.
 
     Warns
     -----
@@ -207,14 +208,25 @@ def from_tallies(
     n_bootstrap: int = 2000,
     random_state: Any = None,
     feature_names: list[Any] | None = None,
+    for_fit: bool = False,
 ) -> RelativeMissingness:
-    """Estimate r of every unit, and give it to its columns; `counts` are those of the columns."""
+    """Estimate r of every unit, and give it to its columns; `counts` are those of the columns.
+
+    `for_fit` says that something is fitted to the columns, so that the source must hold values of each.
+    """
     source, target = tallies
-    never = (counts[0] == 0) & ~known
+    never = (source.count[unit] == 0) & ~known
     if never.any():
         raise ValueError(
             f"The source holds only zeros in {describe_columns(np.flatnonzero(never), feature_names)}: "
             "the relative missingness is not identified there. Drop what is never observed from both source and target."
+        )
+    unseen = (counts[0] == 0) & ~known
+    if for_fit and unseen.any():
+        raise ValueError(
+            f"The source holds only zeros in {describe_columns(np.flatnonzero(unseen), feature_names)}: columns that "
+            "are lost together with it give its relative missingness, but nothing can be learned of its values. Drop "
+            "it from both source and target."
         )
     gone = (target.count[unit] == 0) & ~known
     if gone.any():

@@ -35,7 +35,8 @@ from dams._registry import load
 from dams._results import Result, as_html
 from dams._risk_measure import linear_predictor
 from dams._risk_study import Tables, are_linear, name_models, read_tables
-from dams._validation import check_confidence, check_matched
+from dams._validation import check_confidence, check_matched, warn_user
+from dams.anchors import refuse_anchors
 
 Array = np.ndarray
 
@@ -255,6 +256,7 @@ def check_sensitivity(
     confidence: float = 0.95,
     always_recorded: Any = None,
     column_groups: Any = None,
+    anchors: Any = None,
     groups: Any = None,
     groups_target: Any = None,
 ) -> Sensitivity:
@@ -276,13 +278,22 @@ def check_sensitivity(
         bounds then do not depend on where the outcome has its zero.
     confidence : float
         Level of the limits.
-    always_recorded, column_groups, groups, groups_target
-        What is known of columns and rows, as in `estimate_relative_missingness`.
+    always_recorded, column_groups
+        What is known of columns, as in `estimate_relative_missingness`.
+    anchors : None
+        Refused: bounds rest on one r for all rows. `target_risk` takes anchors, for loss at random given them.
+    groups, groups_target
+        What is known of rows, as in `estimate_relative_missingness`.
 
     Returns
     -------
     Sensitivity
         Printed, it says at which Γ each model stops beating the reference.
+
+    Warns
+    -----
+    UserWarning
+        Where a model was fitted with anchors, as bounds take one r for all rows.
 
     See Also
     --------
@@ -313,6 +324,15 @@ def check_sensitivity(
     gammas = list(gammas)
     known = {"always_recorded": always_recorded, "column_groups": column_groups}
     tables = read_tables(X_source, y_source, X_target, known=known, groups=groups, groups_target=groups_target)
+    refuse_anchors(
+        anchors,
+        tables.source.shape[1],
+        tables.names,
+        purpose="check_sensitivity bounds risks",
+        instead="Leave anchors out, or call it for rows of similar anchors one part after another; "
+        "target_risk(..., anchors=...) has the risk for loss at random given anchors.",
+    )
+    _warn_of_anchored(named)
     if tables.y.dtype.kind not in "biuf":
         raise ValueError(f"y_source must hold numbers, got {tables.y.dtype}: give the event as 1 and no event as 0.")
     for (name, model), linear in zip(named.items(), are_linear(list(named.values()), tables), strict=True):
@@ -352,6 +372,19 @@ def check_sensitivity(
         lines,
         highest,
     )
+
+
+def _warn_of_anchored(models: Mapping[str, Any]) -> None:
+    """Warn of models that were adapted by r(s) and w(s), which are judged here by one r."""
+    relative = {name: getattr(model, "relative_missingness_", None) for name, model in models.items()}
+    anchored = [name for name, found in relative.items() if getattr(found, "anchored", None) is not None]
+    if anchored:
+        warn_user(
+            f"{', '.join(map(repr, anchored))}: fitted with anchors, and bounded here with one r for all rows and the "
+            "source's law of the anchors. Bounds are wrong where loss or the population depend on anchors: call "
+            "check_sensitivity for rows of similar anchors one part after another, or judge by "
+            "target_risk(..., anchors=...)."
+        )
 
 
 def _line(model: Any, tables: Tables, centre: float) -> _Line:

@@ -127,6 +127,7 @@ def test_predictions_are_those_of_the_regressor_in_every_form():
         ({"y_source": np.zeros((150, 2))}, "infer one at a time"),
         ({"y_source": np.zeros(3)}, "inconsistent numbers of samples"),
         ({"y_source": ["a"] * 150}, "which is no number"),
+        ({"anchors": [1]}, r"anchors names column 1, but infer_closed_form .* ClosedFormRegressor\(anchors=...\)"),
     ],
 )
 def test_wrong_input_is_refused(change, message):

@@ -7,8 +7,15 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.stats import fisher_exact
+from sklearn.linear_model import LinearRegression
 
-from dams import apply_missingness, estimate_relative_missingness
+from dams import (
+    ClosedFormRegressor,
+    apply_missingness,
+    estimate_relative_missingness,
+    infer_closed_form,
+    target_risk,
+)
 from dams.relative import count_nonzero, from_counts
 
 REPLICATES = 4000
@@ -239,6 +246,27 @@ def test_a_column_never_observed_in_the_source_is_named(pair):
         estimate_relative_missingness(source.assign(b=0.0), target)
     with pytest.raises(ValueError, match="only zeros in columns 0, 1"):
         estimate_relative_missingness(source.assign(a=0.0, b=0.0).to_numpy(), target.to_numpy())
+
+
+@pytest.mark.filterwarnings("ignore:The signed estimate is too noisy")
+def test_a_column_that_others_of_its_group_speak_for_has_their_r(pair):
+    source, target = pair
+    source, known = source.assign(b=0.0), {"column_groups": [["a", "b"]]}
+    for method in ("delta", "hoeffding", "bootstrap"):
+        found = estimate_relative_missingness(source, target, method=method, random_state=0, **known)
+        assert found.r[1] == found.r[0] and np.isfinite(found.lower).all()
+    assert "a" in str(found) and np.isfinite(found.to_frame()["r"]).all()
+    y = source["a"].to_numpy()
+    model = LinearRegression().fit(source, y)
+    for method in ("signed", "filled"):
+        assert np.isfinite(target_risk(model, source, y, target, method=method, random_state=0, **known).estimate)
+    told = "source holds only zeros in column 'b': columns that are lost together .* Drop it from both"
+    with pytest.raises(ValueError, match=told):
+        ClosedFormRegressor(**known).fit(source, y, X_target=target.assign(b=0.0))
+    with pytest.raises(ValueError, match=told):
+        infer_closed_form(source, y, target, **known)
+    with pytest.raises(ValueError, match="only zeros in columns 'a', 'b': the relative missingness is not identified"):
+        estimate_relative_missingness(source.assign(a=0.0), target, **known)
 
 
 def test_a_column_never_observed_in_the_target_warns(pair):

@@ -234,6 +234,7 @@ def test_a_picture():
         ({"models": {}}, "models is empty"),
         ({"confidence": 95}, "confidence must lie between 0 and 1, got 95"),
         ({"baseline": "mean"}, "a number or 'auto'"),
+        ({"anchors": [0]}, r"anchors names column 0, but check_sensitivity .* target_risk\(..., anchors=...\)"),
         ({"y_source": np.where(SOURCE[1] > 0, "yes", "no")}, "y_source must hold numbers"),
     ],
 )
@@ -252,3 +253,12 @@ def test_a_single_model_has_bounds_and_no_rival():
     found = check_sensitivity({"source": MODELS["source"]}, *SOURCE, SOURCE[0])
     assert "compared with no other" in str(found)
     assert (found.table["upper"] >= found.table["lower"]).all()
+
+
+def test_models_fitted_with_anchors_are_named():
+    X, y, target = simulated()
+    models = {"source": LinearRegression().fit(X, y)}
+    models["anchored"] = ClosedFormRegressor(anchors=["a"]).fit(X, y, X_target=target)
+    with pytest.warns(UserWarning, match="'anchored': fitted with anchors, and bounded here with one r for all rows"):
+        check_sensitivity(models, X, y, target)
+    check_sensitivity({"source": models["source"]}, X, y, target, anchors=[])

@@ -109,7 +109,7 @@ def compare_with_target(
     names = names_of(estimator)
     target = read_target(estimator, X, X_target)
     counts = count_nonzero(X), count_nonzero(target)
-    known |= {"always_recorded": always_recorded, "anchors": anchors}
+    known |= {"always_recorded": always_recorded, "anchors": anchors, "for_fit": True}
     relative = from_tables(X, target, counts=counts, feature_names=names, **known)
     recorded = with_anchors(always_recorded, anchors, X.shape[1], names)
     always = resolve_columns(recorded, X.shape[1], names, parameter="always_recorded")

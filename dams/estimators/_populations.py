@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dams._rows import variance_of_mean
 from dams.estimators.folds import FoldedMoments
 
 # Standard errors by which means that are known without loss must differ to speak of another population.
@@ -14,24 +15,25 @@ CLEARLY = 4.0
 Known = tuple[np.ndarray, np.ndarray]
 
 
-def moments_of(X: Any, always: np.ndarray | None) -> Known | None:
-    """Means of some columns and the variances of these means."""
+def moments_of(X: Any, always: np.ndarray | None, groups: Any = None) -> Known | None:
+    """Means of some columns and the variances of these means; `groups` are ids of rows that belong together."""
     if always is None:
         return None
     values = X[:, np.flatnonzero(always)]
     values = values.toarray() if sparse.issparse(values) else values
-    return values.mean(axis=0), values.var(axis=0) / len(values)
+    return values.mean(axis=0), variance_of_mean(values, groups)
 
 
 def moments_of_folds(folds: FoldedMoments, always: np.ndarray | None) -> Known | None:
-    """The same from moments of parts of the rows."""
+    """The same from moments of parts of the rows, which know of groups only where they were made of rows."""
     if always is None:
         return None
     shares = np.array([part.n for part in folds.parts]) / folds.n
     means = np.stack([part.mean[always] for part in folds.parts])
     squares = np.stack([np.diagonal(part.covariance)[always] for part in folds.parts]) + means**2
     mean = shares @ means
-    return mean, (shares @ squares - mean**2) / folds.n
+    variance = (shares @ squares - mean**2) / folds.n
+    return mean, variance if folds.variance_of_known is None else folds.variance_of_known
 
 
 def clearly_differ(source: Known, target: Known) -> bool:

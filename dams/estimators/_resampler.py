@@ -35,7 +35,7 @@ class Resampler(BaseEstimator, ABC):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "always_recorded": ["array-like", None],
-        "column_groups": [list, tuple, None],
+        "column_groups": ["array-like", None],
         "anchors": ["array-like", None],
         "random_state": ["random_state", np.random.Generator],
     }

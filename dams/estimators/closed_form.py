@@ -185,8 +185,10 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Target covariates, matched to X by column label if both are DataFrames. None means no shift: ordinary
             least squares; so does leaving it out, with a warning.
         y_target : array of shape (n_t,) or (n_t, k), or None
-            Labels of a few target rows, NaN elsewhere. They test the adjustment and correct it by as much as they can
-            tell (`dams.estimators.few_labels`); `label_check_` says what was found. None, or no label: unchanged.
+            Labels of a few target rows, drawn at random, NaN elsewhere. They test the adjustment and correct it by as
+            much as they can tell (`dams.estimators.few_labels`); `label_check_` says what was found. Labels of chosen
+            rows, such as the most complete ones, are not used, with a warning, where covariates show it. None, or no
+            label: unchanged.
         groups, groups_target : array of shape (n_s,) and (n_t,), or None
             Ids of rows that belong together, such as those of one patient. They are held out together when the choice
             of `stabilise` is made.
@@ -206,7 +208,9 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         together = self.column_groups
         if columns.groups is not None and self.anchors is None:
             X_target = read_target(self, X, X_target)
-            together = groups_to_trust(X, X_target, columns.groups, names_of(self))
+            trusted = groups_to_trust(X, X_target, columns.groups, names_of(self))
+            # As masks: positions would be read as names where names are numbers.
+            together = [np.isin(np.arange(X.shape[1]), members) for members in trusted]
             columns = self._known_columns(X.shape[1], together)
         target, relative = compare_with_target(
             self,
@@ -278,6 +282,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             The target's may be None, which means no shift: ordinary least squares.
         """
         refuse_unlike(source, target)
+        # Summaries hold no labels of target rows: those of an earlier fit tell nothing of this one.
+        self.__dict__.pop("label_check_", None)
         if self.anchors is not None:
             raise ValueError("anchors need the rows, which summaries don't hold: use fit, or leave anchors out.")
         self._column_names = source.feature_names
@@ -344,7 +350,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         columns: Columns,
     ) -> LinearFit:
         """Fit with r and w of every row; anchors of another law are weighted for, what else is recorded is not."""
-        X, labels, _ = source
+        X, labels, groups = source
         if X.shape[1] > WIDE:
             raise ValueError(
                 f"anchors are for tables of at most {WIDE} columns, got {X.shape[1]}: r differs from row to row, so "
@@ -353,7 +359,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         assert columns.always is not None
         others = columns.always.copy()
         others[rates.columns] = False
-        gram = self._gram(*(moments_of(rows, others) for rows in (X, target[0]))) if others.any() else self.gram
+        sides = (X, groups), target
+        gram = self._gram(*(moments_of(rows, others, ids) for rows, ids in sides)) if others.any() else self.gram
         if self.stabilise:
             return fit_anchored(source, target, rates, columns.groups, gram=gram, fit_intercept=self.fit_intercept)
         moved = move_rows(X, labels, rates, columns.groups)

@@ -19,10 +19,15 @@ P the part's projection of M⁻¹: James and Stein's estimator, the adapted pred
 above 1, so that labels that agree change next to nothing. With many labels s tends to 1 where the adapted predictor is
 wrong, and b to least squares in the target. Without labels nothing changes. Labels that were merely appended to the
 source rows would hardly count, and test nothing.
+
+*Which rows.* All of this takes L for a random sample of the target's rows: labels of chosen rows, such as the most
+complete charts, would move b to what is best for these. Where covariates of labelled rows clearly show another law
+than those of the others (`dams.estimators._label_sample`), nothing is tested nor corrected, with a warning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +35,7 @@ import numpy as np
 from scipy.stats import f as fisher
 
 from dams._rows import resolve_both
+from dams.estimators._label_sample import is_random_sample
 from dams.estimators.folds import Columns
 from dams.inference import Scores, covariance_of_mean, with_ones
 from dams.least_squares import solve_symmetric
@@ -60,12 +66,15 @@ class LabelCheck:
         Mean of label minus prediction, before the correction.
     shares : pair of float
         s of the part along mean and predictions, and of the rest: how much of what labels ask for was done.
+    is_random : bool
+        Whether the labelled rows may be a random sample of the target's; otherwise nothing was tested nor corrected.
     """
 
     n_labels: int
     p_value: float | None
     mean_residual: float
     shares: tuple[float, float]
+    is_random: bool = True
 
     @property
     def contradicted(self) -> bool:
@@ -76,6 +85,8 @@ class LabelCheck:
         done = f"{100 * self.shares[0]:.0f} % of what they ask for in mean and scale, and {100 * self.shares[1]:.0f} % "
         done = f"The predictor took {done}of the rest."
         size = f"{self.n_labels:,} labelled target rows"
+        if not self.is_random:
+            return f"{size} are not a random sample of the target's: nothing was tested, and nothing corrected."
         if self.p_value is None:
             return f"{size}, held against an adjustment by anchors, which is not tested. {done}"
         if not self.contradicted:
@@ -124,6 +135,8 @@ class LabelledTarget:
         Number of each column's group of columns that are lost together; −1 where nothing is lost.
     groups : pair of arrays or None
         Rows that belong together.
+    names : list or None
+        Names of the columns, for messages.
     """
 
     source: Array
@@ -132,12 +145,16 @@ class LabelledTarget:
     unit: Array
     groups: tuple[Array | None, Array | None]
     intercept: bool = True
+    names: Sequence[Any] | None = None
 
     def correct(self, y: Array, y_target: Array, b: Array) -> tuple[Array, LabelCheck]:
         """Return the coefficients after the correction, and what was found; y_target is NaN where there is no label."""
         labelled = ~np.isnan(y_target)
         rows, m = self.target[labelled], int(labelled.sum())
         left = y_target[labelled] - rows @ b
+        covariates = self.target[:, :-1] if self.intercept else self.target
+        if not is_random_sample(covariates, labelled, self.groups[1], self.names):
+            return b, LabelCheck(m, None, float(left.mean()), (0.0, 0.0), is_random=False)
         scores = rows * left[:, None]
         g = scores.mean(axis=0)
         M = self.target.T @ self.target / len(self.target)
@@ -211,9 +228,8 @@ def correct_by_labels(
     ids = resolve_both(source[2], target[2], (source[0].shape[0], target[0].shape[0]))
     tables = [with_ones(table) if fit_intercept else with_ones(table)[:, :-1] for table in (source[0], target[0])]
     r = relative.r if relative.anchored is None else None
-    rows = LabelledTarget(
-        tables[0], tables[1], r, np.append(unit, -1) if fit_intercept else unit, ids, intercept=fit_intercept
-    )
+    unit = np.append(unit, -1) if fit_intercept else unit
+    rows = LabelledTarget(tables[0], tables[1], r, unit, ids, intercept=fit_intercept, names=relative.feature_names)
     coef = np.atleast_2d(before[0])
     betas = np.column_stack([coef, np.atleast_1d(before[1])]) if fit_intercept else coef
     found = [rows.correct(y, y_target, b) for y, y_target, b in zip(source[1].T, target[1].T, betas, strict=True)]

@@ -23,7 +23,8 @@ Array = np.ndarray
 class FoldedRows:
     """One domain: the moments of all rows, and the rows of each fold, which replace the moments of that fold.
 
-    Blocks of coefficients have the shape (d, folds, k).
+    `rows` are the positions of each fold's rows, at least one in each; None deals them into `N_FOLDS`. Blocks of
+    coefficients have the shape (d, folds, k).
     """
 
     def __init__(
@@ -34,25 +35,25 @@ class FoldedRows:
         columns: Columns | None = None,
         *,
         intercept: bool = True,
-        n_folds: int = N_FOLDS,
+        rows: list[Array] | None = None,
     ):
         self.X, self.Y, self.columns, self.intercept = X, Y, Columns() if columns is None else columns, intercept
-        self.rows = split_folds(assign_folds(X, Y, groups=groups, n_folds=n_folds), n_folds)
+        self.rows = split_folds(assign_folds(X, Y, groups=groups), N_FOLDS) if rows is None else rows
         self._held = [X[rows] for rows in self.rows] if sparse.issparse(X) else None
         self.n = X.shape[0]
         self.sizes = np.array([len(rows) for rows in self.rows])
         means, counts, labels, cross, together, variances = [], [], [], [], [], []
-        for fold, rows in enumerate(self.rows):
+        for fold, positions in enumerate(self.rows):
             held = self.fold(fold)
-            means.append(np.ones(len(rows)) @ held / len(rows))
+            means.append(np.ones(len(positions)) @ held / len(positions))
             counts.append(self.columns.count_recorded(held))
             together.append(_lost_together(held, self.columns.groups))
             variances.append(_variances(held, means[-1]))
             if Y is not None:
-                labels.append(Y[rows].mean(axis=0))
-                centred = Y[rows] - labels[-1]
+                labels.append(Y[positions].mean(axis=0))
+                centred = Y[positions] - labels[-1]
                 # The mean was rounded, and what is left of it counts as often as a column's mean is large.
-                cross.append(held.T @ centred / len(rows) - np.outer(means[-1], centred.mean(axis=0)))
+                cross.append(held.T @ centred / len(positions) - np.outer(means[-1], centred.mean(axis=0)))
         self.means, self.counts, self.together = np.array(means), np.array(counts), together
         self.variances = np.array(variances)
         self.label_means, self.cross = np.array(labels), np.array(cross)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from dams._rows import variance_of_mean
 from dams.missingness import canonical_csr
 from dams.moments import Moments
 from dams.relative import count_nonzero
@@ -48,6 +49,13 @@ class Columns:
             counts[self.always] = X.shape[0]
         return counts
 
+    def variance_of_known(self, X: Any, groups: Any) -> Array | None:
+        """Variances of the means of what is always recorded, from sums over groups of rows; None without such."""
+        if self.always is None:
+            return None
+        values = X[:, np.flatnonzero(self.always)]
+        return variance_of_mean(values.toarray() if sparse.issparse(values) else values, groups)
+
     def _panels(self) -> list[Array]:
         """The groups of two columns and more."""
         if self.groups is None:
@@ -63,6 +71,8 @@ class FoldedMoments:
     parts: tuple[Moments, ...]
     counts: Array  # rows in which a column is recorded, (folds, d)
     columns: Columns = field(default_factory=Columns)
+    # Variances of the means of what is always recorded, where rows belong together; sums over groups need the rows.
+    variance_of_known: Array | None = None
 
     @classmethod
     def of(
@@ -76,8 +86,9 @@ class FoldedMoments:
     ) -> FoldedMoments:
         """Put the rows of X (dense or CSR) and of the label columns Y into the folds of `assign_folds`."""
         columns = Columns() if columns is None else columns
+        known = None if groups is None else columns.variance_of_known(X, groups)
         if n_folds == 1:
-            return cls((Moments.of(X, Y),), columns.count_recorded(X)[None], columns)
+            return cls((Moments.of(X, Y),), columns.count_recorded(X)[None], columns, known)
         folds = assign_folds(X, Y, groups=groups, n_folds=n_folds)
         parts, counts = [], []
         for rows in split_folds(folds, n_folds):
@@ -85,12 +96,12 @@ class FoldedMoments:
             labels = None if Y is None else Y[rows]
             parts.append(Moments.of(held, labels) if len(rows) else _no_moments(X.shape[1], labels))
             counts.append(columns.count_recorded(held))
-        return cls(tuple(parts), np.array(counts), columns)
+        return cls(tuple(parts), np.array(counts), columns, known)
 
     def __add__(self, other: FoldedMoments) -> FoldedMoments:
         """Folded moments of the rows of both, fold by fold."""
         parts = tuple(merge(pair) for pair in zip(self.parts, other.parts, strict=True))
-        return replace(self, parts=parts, counts=self.counts + other.counts)
+        return replace(self, parts=parts, counts=self.counts + other.counts, variance_of_known=None)
 
     @property
     def n(self) -> int:

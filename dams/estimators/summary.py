@@ -194,7 +194,8 @@ def compare_summaries(source: Summary, target: Summary, known: Array) -> Relativ
     counts = source._nonzeros, target._nonzeros
     names = source.feature_names
     warn_without_zeros(counts[0][~known], counts[1][~known], source.n, target.n)
-    relative = from_tallies(counts, (source.tally(), target.tally()), source._unit, known, feature_names=names)
+    tallies = source.tally(), target.tally()
+    relative = from_tallies(counts, tallies, source._unit, known, feature_names=names, for_fit=True)
     warn_of_few_values(counts[0], relative, names, known)
     return relative
 

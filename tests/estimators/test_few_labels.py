@@ -1,12 +1,15 @@
 """A few target labels: none change nothing, many give the target's optimum, and the test keeps its level."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
 from benchmarks.coverage_of_coefficients import Law
 from benchmarks.few_labels import sample_target
-from dams import ClosedFormRegressor
+from dams import ClosedFormRegressor, Summary
+from dams.estimators._label_sample import is_random_sample
 from tests.anchored_laws import anchored_law
 
 
@@ -127,6 +130,55 @@ def test_with_anchors_labels_correct_and_do_not_test():
     model.fit(source[keep], y[keep], X_target=target[keep], y_target=y_target[keep])
     assert model.label_check_.p_value is None
     assert "which is not tested" in str(model.label_check_)
+
+
+def test_a_fit_on_summaries_leaves_no_check_of_an_earlier_fit():
+    source, y, target, y_target = shifted(n=400)
+    model = ClosedFormRegressor().fit(source, y, X_target=target, y_target=some(y_target, 100))
+    assert hasattr(model, "label_check_")
+    model.fit_summaries(Summary.of(source, y), Summary.of(target))
+    assert not hasattr(model, "label_check_")
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_labels_of_the_most_complete_rows_are_not_used(intercept):
+    source, y, target, y_target = shifted(seed=2)
+    order = np.argsort(-(target != 0).sum(axis=1), kind="stable")
+    chosen = np.full(len(target), np.nan)
+    chosen[order[:200]] = y_target[order[:200]]
+    model = ClosedFormRegressor(fit_intercept=intercept)
+    alone = model.fit(source, y, X_target=target).coef_
+    with pytest.warns(UserWarning, match="not a random sample .* number of values in a row is .* at random"):
+        model.fit(source, y, X_target=target, y_target=chosen)
+    np.testing.assert_array_equal(model.coef_, alone)
+    assert not model.label_check_.is_random and not model.label_check_.contradicted
+    assert "200 labelled target rows are not a random sample" in str(model.label_check_)
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_random_labels_are_hardly_ever_called_chosen(size):
+    """Rare columns, long tails, few labels, groups that are as one: at level .01, 20 alarms have p = .004."""
+    rng, found = np.random.default_rng(0), []
+    X = np.exp(2 * rng.normal(size=(200, 30))) * (rng.random((200, 30)) < rng.uniform(0.005, 0.9, 30))
+    X, ids = np.repeat(X, size, axis=0), np.repeat(np.arange(200), size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for m in (5, 20, 60, 150):
+            for _ in range(250):
+                labelled = np.isin(ids, rng.choice(200, m, replace=False))
+                found.append(is_random_sample(X, labelled, None if size == 1 else ids, None))
+    assert np.mean(found) > 0.98
+
+
+def test_every_row_labelled_is_no_sample():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    assert is_random_sample(X, np.ones(50, dtype=bool), None, None)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.7, 1e9 / 3])
+def test_a_column_of_one_value_tells_nothing(value):
+    X = np.full((1001, 3), value)
+    assert is_random_sample(X, np.arange(1001) < 400, None, None)
 
 
 @pytest.mark.parametrize(

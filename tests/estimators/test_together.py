@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -60,6 +61,20 @@ def test_a_group_that_is_nearly_right_is_worth_more_than_none():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert groups_to_trust(X, target, unit(), None) == [GROUP]
+
+
+def test_groups_stay_where_they_are_if_columns_are_named_by_other_columns_positions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 4)) + 1
+    y = X.sum(axis=1)
+    X[rng.random(4000) < 0.1] = 0
+    target = X * np.repeat(rng.random((4000, 2)) < [0.5, 0.8], 2, axis=1)
+    names = [1, 2, 3, 4]  # as read_csv(header=None) leaves them where the first column, the label, is taken out
+    tables = [pd.DataFrame(rows, columns=names) for rows in (X, target)]
+    named = ClosedFormRegressor(column_groups=[[1, 2], [3, 4]]).fit(tables[0], y, X_target=tables[1])
+    by_position = ClosedFormRegressor(column_groups=[[0, 1], [2, 3]]).fit(X, y, X_target=target)
+    np.testing.assert_array_equal(named.relative_missingness_.column_groups, [0, 0, 1, 1])
+    np.testing.assert_array_equal(named.coef_, by_position.coef_)
 
 
 def error(model, test):

@@ -13,7 +13,7 @@ from dams.estimators import stabilise, wide
 from dams.estimators.folded_rows import FoldedRows
 from dams.estimators.folds import Columns, FoldedMoments
 from dams.estimators.stabilise import fit_stabilised
-from dams.estimators.wide import fit_wide, make_wide_candidates
+from dams.estimators.wide import deal_rows, fit_wide, make_wide_candidates
 
 
 def shifted(n=1500, d=12, k=3, seed=0, together=False):
@@ -178,6 +178,31 @@ def test_fewer_rows_than_folds(monkeypatch):
     source, Y, target, _ = shifted(n=200)
     model = ClosedFormRegressor().fit(source, Y, X_target=target[:4] + (target[:4] == 0))
     assert np.isfinite(model.coef_).all()
+
+
+def test_empty_folds_join_the_first_as_those_of_moments_do(monkeypatch):
+    for seed in range(4):
+        source, Y, target, _ = shifted(n=200, d=4, seed=seed)
+        ids = np.arange(200) % 12
+        assert 2 <= len(deal_rows((source, Y, ids), (target, None, ids))[0]) < 10
+        narrow, rows = both_ways(source, Y, target, monkeypatch, gram="source", ids=ids)
+        np.testing.assert_array_equal(rows.kind, narrow.kind)
+        np.testing.assert_allclose(rows.coef, narrow.coef, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The source has a value in")
+@pytest.mark.parametrize("n_groups", [None, 12, 2])
+def test_a_wide_table_of_few_rows_has_no_matrix_per_fold(n_groups, monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 20)
+    monkeypatch.setattr(FoldedMoments, "of", lambda *_, **__: pytest.fail("a matrix per fold"))
+    source, Y, target, _ = shifted(n=60, d=30)
+    source[0] += source[0] == 0
+    groups = {} if n_groups is None else dict.fromkeys(["groups", "groups_target"], np.arange(60) % n_groups)
+    for labels in (Y, Y[:, 0]):
+        model = ClosedFormRegressor().fit(source, labels, X_target=target, **groups)
+        assert np.isfinite(model.predict(target)).all()
+        assert model.rank_ > 0
+        assert np.shape(model.choice_) == labels.shape[1:]
 
 
 def wide_table(n, d, rng, topics=5):
