@@ -28,7 +28,7 @@ import numpy as np
 
 from dams._rows import correct_for_mean, resolve_row_groups
 from dams.estimators._populations import clearly_differ, moments_of
-from dams.estimators.folds import N_FOLDS, assign_folds, merge, split_folds
+from dams.estimators.folds import deal_rows, merge
 from dams.estimators.stabilise import mean_and_error
 from dams.estimators.systems import variance_of_r
 from dams.least_squares import least_squares
@@ -106,8 +106,7 @@ def adjusting_helps(
     groups : pair of arrays or None
         Ids of rows that belong together, of source and target.
     """
-    folds = assign_folds(source, labels, groups=groups[0]), assign_folds(target, groups=groups[1])
-    rows = _filled_folds([split_folds(numbers, N_FOLDS) for numbers in folds])
+    rows = deal_rows((source, labels, groups[0]), (target, None, groups[1]))
     if len(rows[0]) < 2:
         return False  # so few rows, or groups, that nothing can be held out
     plain = [Moments.of(source[part], labels[part]) for part in rows[0]]
@@ -116,7 +115,8 @@ def adjusting_helps(
     # r of each column by itself, which is right whatever is lost together.
     counts, sizes = (count_nonzero(source), count_nonzero(target)), (source.shape[0], target.shape[0])
     r = np.where(always, 0.0, 1 - (counts[1] / sizes[1]) / (np.maximum(counts[0], 1) / sizes[0]))
-    known = [moments_of(side, always if always.any() else None) for side in (source, target)]
+    sides = zip((source, target), groups, strict=True)
+    known = [moments_of(side, always if always.any() else None, ids) for side, ids in sides]
     other = known[0] is not None and known[1] is not None and clearly_differ(known[0], known[1])
     found = []
     for fold in range(len(plain)):
@@ -131,26 +131,6 @@ def adjusting_helps(
     # All folds share r̂, so that its error is not among what differs between them.
     of_r = np.square(gradient) @ np.where(always, 0.0, variance_of_r(r, counts, sizes))
     return bool(excess + CLEARLY * np.sqrt(error**2 + of_r) < 0)
-
-
-def _filled_folds(sides: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    """Rows of source and target by fold, those of folds with fewer than two rows on a side joined with the next.
-
-    Few groups of rows leave folds empty, however many rows there are.
-    """
-    joined: list[list[Array]] = [[], []]
-    waiting = [np.array([], dtype=int)] * 2
-    for parts in zip(*sides, strict=True):
-        waiting = [np.concatenate(pair) for pair in zip(waiting, parts, strict=True)]
-        if min(map(len, waiting)) >= 2:
-            for side, rows in zip(joined, waiting, strict=True):
-                side.append(rows)
-            waiting = [np.array([], dtype=int)] * 2
-    if joined[0]:
-        # Those at the end join the last.
-        for side, rows in zip(joined, waiting, strict=True):
-            side[-1] = np.concatenate([side[-1], rows])
-    return joined
 
 
 def _compare(without: Sequence[Moments], held: Sequence[Moments], r: Array, always: Array, *, other: bool) -> _Compared:

@@ -256,7 +256,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if not recording_differs(relative, X, target, (groups, groups_target)):
                 fit = keep_source(Moments.of(X, labels), fit_intercept=self.fit_intercept)
                 return self._take(fit, relative, one_label=one_label)
-            gram = self._gram(*(moments_of(values, columns.always) for values in (X, target)))
+            gram = self._gram(*(moments_of(values, columns.always, ids) for values, _, ids in rows))
             fit = fit_wide(*rows, relative.r, columns, gram=gram, fit_intercept=self.fit_intercept)
             return self._take(fit, relative, one_label=one_label)
         with few_threads(X.shape[1], max(X.shape[0], target.shape[0])):

@@ -16,6 +16,7 @@ from dams.moments import Moments
 from dams.relative import count_nonzero
 
 Array = np.ndarray
+Rows = tuple[Any, Array | None, Array | None]  # covariates, labels, groups of rows
 
 # Standard errors that are clear, of a mean over the folds of both domains: 2.5 % by chance.
 CLEARLY = 2.5
@@ -192,6 +193,18 @@ def _join(folded: FoldedMoments, kept: Array) -> FoldedMoments:
     parts = merge([folded.parts[fold] for fold in first]), *(folded.parts[fold] for fold in chosen[1:])
     counts = np.vstack([folded.counts[first].sum(axis=0), folded.counts[chosen[1:]]])
     return replace(folded, parts=parts, counts=counts)
+
+
+def deal_rows(source: Rows, target: Rows) -> tuple[list[Array], list[Array]]:
+    """Return the rows of every fold of either domain, as `pair_folds` does: none is empty, and few rows have fewer."""
+    here, there = (split_folds(assign_folds(X, Y, groups=groups), N_FOLDS) for X, Y, groups in (source, target))
+    kept = [fold for fold in range(N_FOLDS) if len(here[fold]) and len(there[fold])]
+    if len(kept) == N_FOLDS:
+        return here, there
+    first = [fold for fold in range(N_FOLDS) if fold not in kept[1:]]
+    joined = (np.sort(np.concatenate([side[fold] for fold in first])) for side in (here, there))
+    here, there = ([some, *(side[fold] for fold in kept[1:])] for some, side in zip(joined, (here, there), strict=True))
+    return here, there
 
 
 def assign_folds(X: Any, Y: Array | None = None, *, groups: Array | None = None, n_folds: int = N_FOLDS) -> Array:

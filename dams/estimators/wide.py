@@ -18,14 +18,13 @@ import numpy as np
 
 from dams.conjugate import Factor, Product, conjugate_gradients
 from dams.estimators.folded_rows import FoldedRows
-from dams.estimators.folds import N_FOLDS, Columns, assign_folds, split_folds
-from dams.estimators.stabilise import Risks, StabilisedFit, choose_least_risk, mean_and_error
+from dams.estimators.folds import Columns, Rows, deal_rows
+from dams.estimators.stabilise import Risks, StabilisedFit, choose_least_risk, keep_source, mean_and_error
 from dams.estimators.systems import SOURCE, Candidate, Gram, share_undone, shares_to_undo, variance_of_r
-from dams.least_squares import least_squares, solve_definite, solve_symmetric
+from dams.least_squares import solve_definite, solve_symmetric
 from dams.moments import Moments, move_covariance, move_gram
 
 Array = np.ndarray
-Rows = tuple[Any, Array | None, Array | None]  # covariates, labels, groups of rows
 
 # Tables with more columns are fitted here.
 WIDE = 500
@@ -38,18 +37,6 @@ CONTRADICTED = 3.0
 def is_wide(*domains: Rows) -> bool:
     """Whether tables are to be fitted here."""
     return domains[0][0].shape[1] > WIDE
-
-
-def deal_rows(source: Rows, target: Rows) -> tuple[list[Array], list[Array]]:
-    """Return the rows of every fold of either domain, as `pair_folds` does: none is empty, and few rows have fewer."""
-    here, there = (split_folds(assign_folds(X, Y, groups=groups), N_FOLDS) for X, Y, groups in (source, target))
-    kept = [fold for fold in range(N_FOLDS) if len(here[fold]) and len(there[fold])]
-    if len(kept) == N_FOLDS:
-        return here, there
-    first = [fold for fold in range(N_FOLDS) if fold not in kept[1:]]
-    joined = (np.sort(np.concatenate([side[fold] for fold in first])) for side in (here, there))
-    here, there = ([some, *(side[fold] for fold in kept[1:])] for some, side in zip(joined, (here, there), strict=True))
-    return here, there
 
 
 def make_wide_candidates(weights: Sequence[float], *, fit_intercept: bool) -> list[Candidate]:
@@ -78,7 +65,8 @@ def fit_wide(
     options: dict[str, Any] = {"columns": columns, "intercept": fit_intercept}
     here, there = deal_rows(source, target)
     if len(here) == 1:
-        return _without_choice(source, fit_intercept=fit_intercept)
+        # No two folds to tell whether anything is better.
+        return keep_source(Moments.of(*source[:2]), fit_intercept=fit_intercept)
     fits = _Fits(FoldedRows(*source, **options, rows=here), FoldedRows(*target, **options, rows=there), r)
     candidates = make_wide_candidates((0.0, 1.0) if gram == "target" else (0.0,), fit_intercept=fit_intercept)
     fits.add(candidates)
@@ -100,15 +88,6 @@ def fit_wide(
         weight=np.array([c.weight for c in chosen]),
         ridge=np.array([c.ridge for c in chosen]),
     )
-
-
-def _without_choice(source: Rows, *, fit_intercept: bool) -> StabilisedFit:
-    """Return least squares on the source, where there are no two folds to tell whether anything is better."""
-    X, Y, _ = source
-    fit = least_squares(Moments.of(X, Y), fit_intercept=fit_intercept)
-    none = np.zeros(fit.coef.shape[1])
-    kind = np.repeat("source", len(none))
-    return StabilisedFit(fit.coef, fit.intercept, fit.systems, kind=kind, shrinkage=none, weight=none, ridge=none)
 
 
 class _Fits:

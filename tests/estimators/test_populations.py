@@ -37,6 +37,7 @@ def test_the_closed_form_counts_groups(anchors, stabilise, monkeypatch):
     found = []
     monkeypatch.setattr(closed_form, "clearly_differ", lambda *both: found.append(clearly_differ(*both)) or found[-1])
     (X, y, ids), (X_target, _, ids_target) = grouped(4), grouped(5)
+    X_target[:, 1] *= np.random.default_rng(1).random(len(X_target)) < 0.5  # something to adjust to
     if anchors is not None:  # a column that is always recorded beside the anchor is looked at
         sex = np.random.default_rng(0).normal(size=len(X))
         X, X_target = (np.column_stack([sex, table]) for table in (X, X_target))
