@@ -9,6 +9,7 @@ from scipy import sparse
 
 from dams._rows import variance_of_mean
 from dams.estimators.folds import FoldedMoments
+from dams.estimators.systems import Gram
 
 # Standard errors by which means that are known without loss must differ to speak of another population.
 CLEARLY = 4.0
@@ -34,6 +35,16 @@ def moments_of_folds(folds: FoldedMoments, always: np.ndarray | None) -> Known |
     mean = shares @ means
     variance = (shares @ squares - mean**2) / folds.n
     return mean, variance if folds.variance_of_known is None else folds.variance_of_known
+
+
+def gram_to_use(asked: Gram, source: Known | None, target: Known | None) -> Gram:
+    """Which Gram matrix to use, given moments of what is always recorded: None where that is nothing.
+
+    Where these differ, the target's Gram matrix is that of another population than the labels'.
+    """
+    if asked != "pooled" or source is None or target is None:
+        return asked
+    return "source" if clearly_differ(source, target) else asked
 
 
 def clearly_differ(source: Known, target: Known) -> bool:

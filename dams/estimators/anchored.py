@@ -45,6 +45,7 @@ from dams.estimators.systems import (
     share_undone,
     shares_to_undo,
 )
+from dams.estimators.wide import WIDE
 from dams.moments import Moments
 
 Array = np.ndarray
@@ -271,6 +272,15 @@ def _label_sums(rows: SourceRows, others: TargetRows, rates: AnchoredRates, fold
         return None
     worth = 1.0 if ids is None else len(np.unique(np.asarray(ids))) / len(rows.X)
     return LabelSums(rates.basis, (rows.X, rows.Y, rows.B), folds, columns, worth=worth)
+
+
+def refuse_wide(n_columns: int) -> None:
+    """Raise for tables of too many columns to hold r of every row."""
+    if n_columns > WIDE:
+        raise ValueError(
+            f"anchors are for tables of at most {WIDE} columns, got {n_columns}: r differs from row to row, so that "
+            "whole tables of it are held. Drop columns, or leave anchors out."
+        )
 
 
 def move_rows(X: Any, Y: Array, rates: AnchoredRates, groups: Array | None) -> Moments:

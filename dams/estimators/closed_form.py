@@ -23,15 +23,15 @@ from dams.estimators._base import (
     target_or_warn,
     warn_if_constant,
 )
-from dams.estimators._populations import Known, clearly_differ, moments_of, moments_of_folds
+from dams.estimators._populations import gram_to_use, moments_of, moments_of_folds
 from dams.estimators._safeguard import recording_differs
 from dams.estimators._together import groups_to_trust
 from dams.estimators.adjusted_moments import adjust_moments, join_moments
-from dams.estimators.anchored import fit_anchored, move_rows
+from dams.estimators.anchored import fit_anchored, move_rows, refuse_wide
 from dams.estimators.few_labels import correct_by_labels, read_target_labels
 from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments, counts_differ
 from dams.estimators.stabilise import StabilisedFit, fit_stabilised, keep_source
-from dams.estimators.summary import Summary, compare_summaries, refuse_unlike
+from dams.estimators.summary import Summary, compare_summaries, refuse_unlike, warn_of_constant_labels
 from dams.estimators.systems import Gram
 from dams.estimators.wide import WIDE, fit_wide, is_wide
 from dams.least_squares import LinearFit, least_squares
@@ -256,7 +256,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if not recording_differs(relative, X, target, (groups, groups_target)):
                 fit = keep_source(Moments.of(X, labels), fit_intercept=self.fit_intercept)
                 return self._take(fit, relative, one_label=one_label)
-            gram = self._gram(*(moments_of(values, columns.always, ids) for values, _, ids in rows))
+            gram = gram_to_use(self.gram, *(moments_of(values, columns.always, ids) for values, _, ids in rows))
             fit = fit_wide(*rows, relative.r, columns, gram=gram, fit_intercept=self.fit_intercept)
             return self._take(fit, relative, one_label=one_label)
         with few_threads(X.shape[1], max(X.shape[0], target.shape[0])):
@@ -293,10 +293,7 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
         columns = self._known_columns(source.n_features, self.column_groups)
         here = source.fold(columns)
-        whole = here.merged()
-        assert whole.label_mean is not None and whole.label_variance is not None
-        constant = whole.label_variance <= 1e-20 * whole.label_mean**2
-        warn_if_constant(whole.label_mean[None, constant])
+        warn_of_constant_labels(here)
         if target is None:
             return self._fit_folds(here, None, None, one_label=source.one_label)
         source.refuse_other_use(columns, self._n_folds, name="source")
@@ -332,7 +329,8 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self._take(
                 keep_source(source.merged(), fit_intercept=self.fit_intercept), relative, one_label=one_label
             )
-        gram = self._gram(*(moments_of_folds(folds, source.columns.always) for folds in (source, target)))
+        known = (moments_of_folds(folds, source.columns.always) for folds in (source, target))
+        gram = gram_to_use(self.gram, *known)
         if self.stabilise:
             with few_threads(len(relative.r)):
                 fit = fit_stabilised(source, target, relative.r, gram=gram, fit_intercept=self.fit_intercept)
@@ -351,29 +349,17 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ) -> LinearFit:
         """Fit with r and w of every row; anchors of another law are weighted for, what else is recorded is not."""
         X, labels, groups = source
-        if X.shape[1] > WIDE:
-            raise ValueError(
-                f"anchors are for tables of at most {WIDE} columns, got {X.shape[1]}: r differs from row to row, so "
-                "that whole tables of it are held. Drop columns, or leave anchors out."
-            )
+        refuse_wide(X.shape[1])
         assert columns.always is not None
         others = columns.always.copy()
         others[rates.columns] = False
         sides = (X, groups), target
-        gram = self._gram(*(moments_of(rows, others, ids) for rows, ids in sides)) if others.any() else self.gram
+        known = (moments_of(rows, others if others.any() else None, ids) for rows, ids in sides)
+        gram = gram_to_use(self.gram, *known)
         if self.stabilise:
             return fit_anchored(source, target, rates, columns.groups, gram=gram, fit_intercept=self.fit_intercept)
         moved = move_rows(X, labels, rates, columns.groups)
         return least_squares(join_moments(moved, Moments.of(target[0]), gram), fit_intercept=self.fit_intercept)
-
-    def _gram(self, source: Known | None, target: Known | None) -> Gram:
-        """Which Gram matrix to use, given moments of what is always recorded: None where that is nothing.
-
-        Where these differ, the target's Gram matrix is that of another population than the labels'.
-        """
-        if self.gram != "pooled" or source is None or target is None:
-            return self.gram
-        return "source" if clearly_differ(source, target) else self.gram
 
     def _take(self, fit: LinearFit, relative: RelativeMissingness | None, *, one_label: bool) -> ClosedFormRegressor:
         """Set what a fit leaves."""

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length
 from dams._columns import resolve_groups
 from dams._rows import GroupedRows, Tally, tally
 from dams._validation import check_covariates, column_names, refuse_repeated_names, refuse_text_labels
-from dams.estimators._base import warn_of_few_values
+from dams.estimators._base import warn_if_constant, warn_of_few_values
 from dams.estimators.folds import N_FOLDS, Columns, FoldedMoments, hash_ids
 from dams.relative import RelativeMissingness, count_nonzero, from_tallies, warn_without_zeros
 
@@ -198,6 +198,14 @@ def compare_summaries(source: Summary, target: Summary, known: Array) -> Relativ
     relative = from_tallies(counts, tallies, source._unit, known, feature_names=names, for_fit=True)
     warn_of_few_values(counts[0], relative, names, known)
     return relative
+
+
+def warn_of_constant_labels(source: FoldedMoments) -> None:
+    """Warn of labels without any spread, as a fit on rows does."""
+    whole = source.merged()
+    assert whole.label_mean is not None and whole.label_variance is not None
+    constant = whole.label_variance <= 1e-20 * whole.label_mean**2
+    warn_if_constant(whole.label_mean[None, constant])
 
 
 def refuse_unlike(source: Any, target: Any) -> None:

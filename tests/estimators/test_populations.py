@@ -5,7 +5,7 @@ import pytest
 
 from dams import ClosedFormRegressor
 from dams._rows import variance_of_mean
-from dams.estimators import closed_form
+from dams.estimators import _populations
 from dams.estimators._populations import clearly_differ, moments_of
 
 
@@ -35,7 +35,7 @@ def test_groups_of_one_population_do_not_clearly_differ():
 @pytest.mark.parametrize("stabilise", [True, False])
 def test_the_closed_form_counts_groups(anchors, stabilise, monkeypatch):
     found = []
-    monkeypatch.setattr(closed_form, "clearly_differ", lambda *both: found.append(clearly_differ(*both)) or found[-1])
+    monkeypatch.setattr(_populations, "clearly_differ", lambda *both: found.append(clearly_differ(*both)) or found[-1])
     (X, y, ids), (X_target, _, ids_target) = grouped(4), grouped(5)
     X_target[:, 1] *= np.random.default_rng(1).random(len(X_target)) < 0.5  # something to adjust to
     if anchors is not None:  # a column that is always recorded beside the anchor is looked at
