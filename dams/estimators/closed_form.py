@@ -253,11 +253,11 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self._take(adjusted, relative, one_label=one_label)
         rows = (X, labels, groups), (target, None, groups_target)
         if self.stabilise and is_wide(*rows):
-            if not recording_differs(relative, X, target, (groups, groups_target)):
+            if recording_differs(relative, X, target, (groups, groups_target)):
+                gram = gram_to_use(self.gram, *(moments_of(values, columns.always, ids) for values, _, ids in rows))
+                fit = fit_wide(*rows, relative.r, columns, gram=gram, fit_intercept=self.fit_intercept)
+            else:
                 fit = keep_source(Moments.of(X, labels), fit_intercept=self.fit_intercept)
-                return self._take(fit, relative, one_label=one_label)
-            gram = gram_to_use(self.gram, *(moments_of(values, columns.always, ids) for values, _, ids in rows))
-            fit = fit_wide(*rows, relative.r, columns, gram=gram, fit_intercept=self.fit_intercept)
             return self._take(fit, relative, one_label=one_label)
         with few_threads(X.shape[1], max(X.shape[0], target.shape[0])):
             here, there = (
@@ -324,20 +324,18 @@ class ClosedFormRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fit: LinearFit
         if target is None or relative is None:
             fit = least_squares(source.merged(), fit_intercept=self.fit_intercept)
-            return self._take(fit, relative, one_label=one_label)
-        if self.stabilise and not relative.differs and not counts_differ(source, target):
-            return self._take(
-                keep_source(source.merged(), fit_intercept=self.fit_intercept), relative, one_label=one_label
-            )
-        known = (moments_of_folds(folds, source.columns.always) for folds in (source, target))
-        gram = gram_to_use(self.gram, *known)
-        if self.stabilise:
-            with few_threads(len(relative.r)):
-                fit = fit_stabilised(source, target, relative.r, gram=gram, fit_intercept=self.fit_intercept)
+        elif self.stabilise and not relative.differs and not counts_differ(source, target):
+            fit = keep_source(source.merged(), fit_intercept=self.fit_intercept)
         else:
-            moments, groups = (source.merged(), target.merged()), source.columns.groups
-            adjusted = adjust_moments(*moments, relative.r, gram=gram, groups=groups)
-            fit = least_squares(adjusted, fit_intercept=self.fit_intercept)
+            known = (moments_of_folds(folds, source.columns.always) for folds in (source, target))
+            gram = gram_to_use(self.gram, *known)
+            if self.stabilise:
+                with few_threads(len(relative.r)):
+                    fit = fit_stabilised(source, target, relative.r, gram=gram, fit_intercept=self.fit_intercept)
+            else:
+                moments, groups = (source.merged(), target.merged()), source.columns.groups
+                adjusted = adjust_moments(*moments, relative.r, gram=gram, groups=groups)
+                fit = least_squares(adjusted, fit_intercept=self.fit_intercept)
         return self._take(fit, relative, one_label=one_label)
 
     def _fit_anchored(
