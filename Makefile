@@ -64,10 +64,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/pipeline: requirements/pipeline.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --quiet --no-compile --require-hashes -r $<
+	$(PIP) install --quiet --require-hashes -r $<
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# Most modules of these are never imported: what is, is compiled then.
 $(VENV)/dev: requirements/dev.txt $(VENV)/pipeline | $(VENV)/bin/python
 	$(PIP) install --quiet --no-compile --require-hashes -r $<
 	@touch $@
