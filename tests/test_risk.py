@@ -9,16 +9,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.svm import LinearSVC
 
 from dams import (
     ClosedFormRegressor,
     FilteredEstimator,
     apply_missingness,
-    check_sensitivity,
     compare_target_risk,
     target_risk,
     target_risk_scorer,
@@ -27,34 +24,7 @@ from dams._risk_rows import signed_stand_ins
 from dams.identification import corrupt_law, transport_law
 from dams.least_squares import LinearFit
 from dams.moments import Moments
-
-# Rates in quarters, so that a small table can have exactly the law that they give; r = 1/2, −2 and 0.
-SOURCE, TARGET = np.array([0, 3, 2]) / 4, np.array([2, 1, 2]) / 4
-CLEAN = np.array([[1, 0, 2], [2, 1, 0], [1, 1, 1], [0, 2, 1], [0, 1, 0], [3, 1, 2]], dtype=float)
-LABELS = np.array([0, 1, 1, 0, 1, 0])
-
-
-def lose_exactly(X, y, rates, unit):
-    """Every row 4^units times, masks in exact proportion: the table is its own law."""
-    rows, labels = [], []
-    for mask in product((0, 1), repeat=len(rates)):
-        times = round(np.prod([4 * (1 - rate) if kept else 4 * rate for kept, rate in zip(mask, rates, strict=True)]))
-        rows += [X * np.array(mask)[unit]] * times
-        labels += [y] * times
-    return np.vstack(rows), np.concatenate(labels)
-
-
-def exact_tables(unit=(0, 1, 2), y=LABELS):
-    source = lose_exactly(CLEAN, y, SOURCE, np.array(unit))
-    return *source, *lose_exactly(CLEAN, y, TARGET, np.array(unit))
-
-
-class Curved:
-    """No linear model, and not additive either."""
-
-    def predict(self, X):
-        X = np.asarray(X)
-        return X[:, 0] * X[:, 1] - np.maximum(X[:, 1], X[:, 2]) ** 2 + 0.3
+from tests.risk_laws import CLEAN, LABELS, SOURCE, TARGET, Curved, exact_tables, lose_exactly, simulate
 
 
 class Chances(Curved):
@@ -180,17 +150,6 @@ class TestSmallLaws:
         b = (Curved().predict(X) - y.mean()) ** 2, (Curved().predict(target) - y.mean()) ** 2
         # Populations then differ, as far as it knows, and only b sees it.
         assert min(0, b[1].mean() - b[0].mean()) <= found.estimate - found.source_risk <= max(0, np.ptp(b[1]))
-
-
-def simulate(n, seed, rates=([0.6, 0.1, 0.3], [0.1, 0.5, 0.3])):
-    rng = np.random.default_rng(seed)
-    tables = []
-    for size, lost in ((n, rates[0]), (n, rates[0]), (n, rates[1]), (20_000, rates[1])):
-        z = rng.normal(size=(size, 1))
-        X = (z + 0.7 * rng.normal(size=(size, 3)) > 0) * rng.integers(1, 3, (size, 3)).astype(float)
-        y = X @ [1.0, 2.0, -1.0] + X[:, 0] * X[:, 2] + rng.normal(size=size)
-        tables.append((X * (rng.random(X.shape) >= lost), y))
-    return tables
 
 
 @pytest.mark.filterwarnings("ignore:The signed estimate is too noisy:UserWarning")
@@ -510,85 +469,3 @@ def test_true_labels_contradict_nothing():
     found = compare_target_risk(models, X, y, target, cv=3, random_state=0)
     assert not found.contradicted
     assert found.choice == "closed form"
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, bool])
-def test_small_types_of_labels_do_not_wrap_around(dtype):
-    """Differences of such labels, and their squares, are beyond what the type holds."""
-    _, (X, y), (target, _), _ = simulate(300, 12)
-    labels = (y > y.mean()) if dtype is bool else np.clip(np.round(20 * (y - y.min())), 0, 120).astype(dtype)
-
-    class Nearest:
-        def predict(self, X):
-            return np.resize(labels, len(X))
-
-    found, expected = (
-        target_risk(Nearest(), X, kind, target, loss="squared") for kind in (labels, labels.astype(float))
-    )
-    assert found.estimate == pytest.approx(expected.estimate)
-    assert found.source_risk == expected.source_risk
-
-
-@pytest.mark.parametrize("dtype", [str, "string", "category"])
-def test_names_of_classes_are_labels_of_linear_classifiers(dtype):
-    _, (X, y), (target, _), _ = simulate(600, 13)
-    sick = y > y.mean()
-    expected = target_risk(LogisticRegression().fit(X[:300], sick[:300]), X[300:], sick[300:], target, random_state=0)
-    names = pd.Series(np.where(sick, "yes", "no")).astype(dtype)
-    model = LogisticRegression().fit(X[:300], names[:300])
-    found = target_risk(model, X[300:], names[300:], target, random_state=0)
-    assert found.estimate == pytest.approx(expected.estimate)
-
-
-class Shaped(Curved):
-    """Predictions of another shape."""
-
-    def __init__(self, columns):
-        self.columns = columns
-
-    def predict(self, X):
-        return np.tile(super().predict(X)[:, None], self.columns)
-
-
-@pytest.mark.parametrize("method", ["signed", "filled"])
-@pytest.mark.parametrize("loss", ["squared", lambda y, predicted: np.abs(y - predicted)])
-def test_predictions_in_one_column_are_those_of_a_vector(method, loss):
-    X, y, X_target, _ = exact_tables()
-    options = {"loss": loss, "method": method, "random_state": 0}
-    column, vector = (target_risk(model, X, y, X_target, **options) for model in (Shaped(1), Curved()))
-    assert (column.estimate, column.standard_error, column.source_risk) == (
-        vector.estimate,
-        vector.standard_error,
-        vector.source_risk,
-    )
-
-
-def test_one_column_labels_give_what_a_vector_gives():
-    X, y, X_target, _ = exact_tables()
-    column, vector = LinearRegression().fit(X, y[:, None]), LinearRegression().fit(X, y)
-    both = compare_target_risk({"column": column, "vector": vector}, X, y, X_target).table
-    np.testing.assert_allclose(both.loc["column"], both.loc["vector"], rtol=1e-9, atol=1e-12)
-    scores = [target_risk_scorer(X_target, random_state=0)(model, X, y) for model in (column, vector)]
-    assert scores[0] == pytest.approx(scores[1])
-    bounds = check_sensitivity({"column": column, "vector": vector}, X, y, X_target).table
-    np.testing.assert_allclose(*(part.iloc[:, 2:6] for _, part in bounds.groupby("model")))
-
-
-def test_predictions_of_several_labels_are_refused():
-    X, y, X_target, _ = exact_tables()
-    told = r"Shaped must predict one number or class per row, \(384,\), got an array of shape \(384, 2\)"
-    with pytest.raises(ValueError, match=told):
-        target_risk(Shaped(2), X, y, X_target)
-
-
-def test_a_classifier_without_probabilities_is_called_so():
-    X, y, X_target, _ = exact_tables()
-    named = np.where(y > 0, "case", "none")
-    told = "LinearSVC is a classifier without predict_proba, and loss='{}' .* CalibratedClassifierCV"
-    for loss, labels in (("auto", named), ("squared", named), ("log", y), ("brier", named)):
-        with pytest.raises(ValueError, match=told.format(loss)):
-            target_risk(LinearSVC().fit(X, labels), X, labels, X_target, loss=loss)
-    wrong = target_risk(LinearSVC().fit(X, named), X, named, X_target, loss=lambda y, guess: (y != guess).astype(float))
-    assert 0 < wrong.estimate < 1
-    calibrated = CalibratedClassifierCV(LinearSVC()).fit(X, named)
-    assert target_risk(calibrated, X, named, X_target, random_state=0).loss == "brier"
