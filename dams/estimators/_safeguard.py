@@ -53,8 +53,10 @@ def recording_differs(
     """
     if relative.differs:
         return True
+    # What is never lost tells of the population, not of loss.
+    lossy = np.flatnonzero(~relative.always_recorded)
     (here, its), (there, theirs) = (
-        _nonzeros_of_rows(rows, ids) for rows, ids in zip((source, target), groups, strict=True)
+        _nonzeros_of_rows(rows[:, lossy], ids) for rows, ids in zip((source, target), groups, strict=True)
     )
     return bool(abs(there - here) > JOINTLY * np.hypot(its, theirs))
 

@@ -154,3 +154,12 @@ def test_what_was_not_adjusted_is_not_called_so():
     # The target has more of everything, and a filter can only delete.
     model.fit(*source, X_target=np.ones((500, 12)))
     assert model.choice_ == "source"
+
+
+def test_another_mix_of_what_is_never_lost_is_no_loss():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        (X, y), X_target, _ = flags(1000, 1000, rng, most=0.0)
+        tables = [np.column_stack([rng.random(1000) < share, part]) for share, part in ((0.3, X), (0.9, X_target))]
+        told = TwoWayEstimator(LinearRegression(), n_draws=1, always_recorded=[0], random_state=0)
+        assert told.fit(tables[0], y, X_target=tables[1]).choice_ == "source"
